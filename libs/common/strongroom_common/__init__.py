@@ -1,0 +1,1 @@
+"""What every service is made of: small, layered folders; a folder imports only those below it."""

@@ -1,0 +1,1 @@
+"""Who is calling, what the rules say, and why."""

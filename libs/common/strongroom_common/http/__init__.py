@@ -1,0 +1,1 @@
+"""HTTP in: endpoint declarations, the pipeline every request walks, errors, OpenAPI, the route inventory."""

@@ -1,0 +1,1 @@
+"""What operators see: structured logs without secrets, metrics, trace context."""

@@ -1,0 +1,93 @@
+"""The one way in which a process lives: start, ready, drain, stop."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import uvloop
+from aiohttp import web
+
+from strongroom_common.kernel.errors import Unavailable
+from strongroom_common.observability.logs import get_logger
+
+log = get_logger(__name__)
+
+R = TypeVar("R")
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+PATIENCE_AT_START = timedelta(seconds=60)
+"""How long a starting process waits for its database and its broker."""
+
+
+class CannotStart(Exception):
+    """Why, in one line, and what to do about it."""
+
+
+def run(main: Callable[[asyncio.Event], Awaitable[None]]) -> int:
+    """Run a process until SIGINT or SIGTERM sets the event and `main` returns; the exit status is the result."""
+
+    async def live() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, stop.set)
+        await main(stop)
+
+    status = 0
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(live())
+    except* CannotStart as group:
+        for error in _leaves(group):
+            sys.stderr.write(f"cannot start: {error}\n")
+        status = 1
+    return status
+
+
+def _leaves(group: BaseExceptionGroup[Any]) -> list[BaseException]:
+    leaves: list[BaseException] = []
+    for error in group.exceptions:
+        leaves += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return leaves
+
+
+@asynccontextmanager
+async def listening(
+    handler: Handler, host: str, port: int, *, drain: float = 0.0, keep_alive: float = 75.0
+) -> AsyncIterator[int]:
+    """Serve HTTP and yield the port; on the way out refuse new connections and let requests in hand finish.
+
+    `keep_alive` is longer than any client of ours keeps a connection, so that it is the client who lets go first.
+    """
+    server = web.Server(handler, keepalive_timeout=keep_alive, access_log=None)
+    runner = web.ServerRunner(server, shutdown_timeout=drain)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, backlog=512)
+        try:
+            await site.start()
+        except OSError as error:
+            reason = "the port is in use" if error.errno == 98 else (error.strerror or "it cannot be opened")
+            raise CannotStart(f"cannot listen on {host}:{port}: {reason}; choose another port") from None
+        yield next(int(address[1]) for address in runner.addresses if isinstance(address, tuple))
+    finally:
+        await runner.cleanup()
+
+
+async def patiently(enter: Callable[[], Awaitable[R]], what: str, stop: asyncio.Event) -> R:
+    """Do something that needs a server which may still be starting; give up with one clear line."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + PATIENCE_AT_START.total_seconds()
+    while True:
+        try:
+            return await enter()
+        except Unavailable as error:
+            if loop.time() >= deadline or stop.is_set():
+                raise CannotStart(f"{what}: {error.message}") from None
+            log.warning("waiting_for", what=what, reason=error.message)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), 1.0)

@@ -1,0 +1,40 @@
+"""The real servers that tests of every service share: started when first asked for, once per run."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from strongroom_common.kernel.secret import Secret
+from strongroom_common.testing.postgres import PostgresServer
+from strongroom_common.testing.rabbitmq import RabbitServer, new_rabbit_server
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL that nobody else uses, fast because it may forget."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbit_server() -> Iterator[RabbitServer]:
+    """A RabbitMQ that nobody else uses. A test that stops it starts it again."""
+    server = new_rabbit_server()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def rabbit_url(rabbit_server: RabbitServer) -> Secret:
+    """The address of an empty virtual host: queues and exchanges of other tests are not there. Takes a second."""
+    return rabbit_server.add_virtual_host()
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Give tests with a broker more time, and do not count its start: it is limited by itself, and may have to install."""
+    for item in items:
+        if "rabbit_server" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(60, func_only=True))

@@ -1,0 +1,10 @@
+"""`python -m strongroom_automation serve | migrate | check | settings | dead-letters`."""
+
+from strongroom_common.runtime.cli import service_app
+from strongroom_automation.service import MIGRATIONS, build
+from strongroom_automation.settings import AutomationSettings
+
+app = service_app("automation", AutomationSettings, build, MIGRATIONS)
+
+if __name__ == "__main__":
+    app()
