@@ -12,8 +12,8 @@ A value is cut at `/` into segments, and so is a pattern.
 | `\x` | the character x itself |
 | `{{name}}` | the fact of that name about the caller, taken literally |
 
-A name that begins with a dot is a name like any other. What other glob dialects add (`!(a)`, `(a|b)`, `{1..3}`, a leading
-`!`) is refused rather than taken for plain text: a rule that forbids must not silently forbid nothing.
+A name that begins with a dot is a name like any other. What other glob dialects add (`!(a)`, `(a|b)`, `{1..3}`, a
+leading `!`) is refused rather than taken for plain text: a rule that forbids must not silently forbid nothing.
 
 Each pattern becomes a regular expression whose wildcards never reconsider (atomic groups), so its time is bounded by
 the length of the pattern times that of the value.
@@ -43,10 +43,10 @@ class Glob:
     __slots__ = ("_alternatives", "_matches", "weight")
 
     def __init__(self, pattern: str, facts: Mapping[str, str] | None = None) -> None:
-        parsed = _parse(pattern, facts or {})
-        self.weight = sum(len(tokens) + 1 for tokens in parsed)
-        """What it costs to compile, in tokens."""
-        self._alternatives = tuple(_segments(tokens) for tokens in parsed)
+        parsed = _parse(pattern, {} if facts is None else facts)
+        self.weight = sum(len(marks) + 1 for marks in parsed)
+        """What it costs to compile, in marks."""
+        self._alternatives = tuple(_segments(marks) for marks in parsed)
         expression = "|".join(_expression(segments) for segments in self._alternatives)
         self._matches = re.compile(expression, re.DOTALL).fullmatch
 
@@ -64,7 +64,7 @@ class Glob:
 
 
 class _Wild:
-    """A token that is no plain character; `expression` is empty for the star."""
+    """A mark that is no plain character; `expression` is empty for the star."""
 
     __slots__ = ("expression",)
 
@@ -80,16 +80,16 @@ class _Wild:
 
 _STAR = _Wild("")
 _ANY = _Wild("[^/]")
-_Token = str | _Wild
-_Segment = tuple[_Token, ...]
+_Mark = str | _Wild
+_Segment = tuple[_Mark, ...]
 _DEEP: Final[_Segment] = (_STAR, _STAR)
 
 
-def _parse(pattern: str, facts: Mapping[str, str]) -> list[list[_Token]]:
-    """Cut a pattern into tokens, once for each combination of its alternatives."""
+def _parse(pattern: str, facts: Mapping[str, str]) -> list[list[_Mark]]:
+    """Cut a pattern into marks, once for each combination of its alternatives."""
     if pattern.startswith("!"):
         raise BadGlob("a pattern must not begin with `!`")
-    parts: list[list[list[_Token]]] = []
+    parts: list[list[list[_Mark]]] = []
     place, count = 0, 1
     while place < len(pattern):
         template = TEMPLATE.match(pattern, place)
@@ -100,13 +100,13 @@ def _parse(pattern: str, facts: Mapping[str, str]) -> list[list[_Token]]:
                 raise BadGlob(f"a pattern may stand for at most {MOST_ALTERNATIVES} alternatives")
             parts.append(alternatives)
         else:
-            tokens, place = _token(pattern, place, facts)
-            parts.append([tokens])
-    return [[token for part in choice for token in part] for choice in product(*parts)]
+            marks, place = _mark(pattern, place, facts)
+            parts.append([marks])
+    return [[mark for part in choice for mark in part] for choice in product(*parts)]
 
 
-def _braces(pattern: str, place: int, facts: Mapping[str, str]) -> tuple[list[list[_Token]], int]:
-    alternatives: list[list[_Token]] = [[]]
+def _braces(pattern: str, place: int, facts: Mapping[str, str]) -> tuple[list[list[_Mark]], int]:
+    alternatives: list[list[_Mark]] = [[]]
     place += 1
     while place < len(pattern) and pattern[place] != "}":
         if pattern[place] == ",":
@@ -115,8 +115,8 @@ def _braces(pattern: str, place: int, facts: Mapping[str, str]) -> tuple[list[li
         elif pattern[place] == "{" and not TEMPLATE.match(pattern, place):
             raise BadGlob("alternatives in braces must not be nested")
         else:
-            tokens, place = _token(pattern, place, facts)
-            alternatives[-1].extend(tokens)
+            marks, place = _mark(pattern, place, facts)
+            alternatives[-1].extend(marks)
     if place == len(pattern):
         raise BadGlob("a brace is not closed")
     if len(alternatives) < 2:
@@ -124,8 +124,8 @@ def _braces(pattern: str, place: int, facts: Mapping[str, str]) -> tuple[list[li
     return alternatives, place + 1
 
 
-def _token(pattern: str, place: int, facts: Mapping[str, str]) -> tuple[list[_Token], int]:
-    """Read what is no brace: usually one token, or the characters of a fact."""
+def _mark(pattern: str, place: int, facts: Mapping[str, str]) -> tuple[list[_Mark], int]:
+    """Read what is no brace: usually one mark, or the characters of a fact."""
     template = TEMPLATE.match(pattern, place)
     if template:
         return list(fact(facts, template[1], within_path=True)), template.end()
@@ -147,7 +147,7 @@ def _token(pattern: str, place: int, facts: Mapping[str, str]) -> tuple[list[_To
     return [pattern[place]], place + 1
 
 
-def _class(pattern: str, place: int) -> tuple[list[_Token], int]:
+def _class(pattern: str, place: int) -> tuple[list[_Mark], int]:
     place += 1
     negated = pattern[place : place + 1] in {"!", "^"} and place < len(pattern)
     place += negated
@@ -182,13 +182,13 @@ def fact(facts: Mapping[str, str], name: str, *, within_path: bool) -> str:
     return value
 
 
-def _segments(tokens: Sequence[_Token]) -> list[_Segment]:
-    segments: list[list[_Token]] = [[]]
-    for token in tokens:
-        if token == "/":
+def _segments(marks: Sequence[_Mark]) -> list[_Segment]:
+    segments: list[list[_Mark]] = [[]]
+    for mark in marks:
+        if mark == "/":
             segments.append([])
         else:
-            segments[-1].append(token)
+            segments[-1].append(mark)
     return [tuple(segment) for segment in segments]
 
 
@@ -211,11 +211,11 @@ def _expression(segments: Sequence[_Segment]) -> str:
 
 def _segment_expression(segment: _Segment) -> str:
     pieces: list[str] = [""]
-    for token in segment:
-        if token == _STAR:
+    for mark in segment:
+        if mark == _STAR:
             pieces.append("")
         else:
-            pieces[-1] += token.expression if isinstance(token, _Wild) else re.escape(token)
+            pieces[-1] += mark.expression if isinstance(mark, _Wild) else re.escape(mark)
     head, *others = pieces
     if not others:
         return head + "/"
@@ -226,7 +226,7 @@ def _segment_expression(segment: _Segment) -> str:
 
 
 def _is_plain(segment: _Segment) -> bool:
-    return all(isinstance(token, str) for token in segment)
+    return all(isinstance(mark, str) for mark in segment)
 
 
 def _covers(mine: Sequence[_Segment], its: Sequence[_Segment]) -> bool:

@@ -3,6 +3,7 @@
 A service that restarts while identity is away still knows who its callers are.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -33,6 +34,7 @@ class VerificationKeys:
         self._clock = clock
         self._keys: dict[str, VerificationKey] = {}
         self._asked_at: float | None = None
+        self._asking = asyncio.Lock()
 
     async def load(self) -> None:
         """Read what was kept."""
@@ -53,14 +55,23 @@ class VerificationKeys:
             return verify(token, self._keys.get, self._clock)
         except UnknownSigningKey:
             pass
-        now = self._clock.monotonic()
-        if self._asked_at is None or now - self._asked_at >= ASK_AGAIN_AFTER:
-            self._asked_at = now
-            await self.replace((await self._ask()).keys)
+        try:
+            # A crowd with the same new key waits for one question.
+            async with self._asking:
+                return await self._verify_after_asking(token)
+        except UnknownSigningKey:
+            raise TokenRefused("the token is not signed with a key that is valid here") from None
+
+    async def _verify_after_asking(self, token: str) -> dict[str, Any]:
         try:
             return verify(token, self._keys.get, self._clock)
         except UnknownSigningKey:
-            raise TokenRefused("the token is not signed with a key that is valid here") from None
+            now = self._clock.monotonic()
+            if self._asked_at is not None and now - self._asked_at < ASK_AGAIN_AFTER:
+                raise
+            await self.replace((await self._ask()).keys)
+            self._asked_at = now
+            return verify(token, self._keys.get, self._clock)
 
 
 def _key(document: str) -> VerificationKey:

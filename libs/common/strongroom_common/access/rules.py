@@ -35,7 +35,7 @@ from strongroom_common.kernel.errors import InvalidInput, Issue
 MOST_RULES: Final = 500
 MOST_VALUES: Final = 200
 LONGEST_TEXT: Final = 1024
-MOST_GLOB_TOKENS: Final = 20_000
+MOST_GLOB_MARKS: Final = 10_000
 MOST_ISSUES: Final = 50
 
 Resource = Mapping[str, Any]
@@ -220,15 +220,11 @@ class _Test:
             return True
         if self.glob and other.glob:
             return other.glob.covers(self.glob)
-        if other.operator == NE:
-            return not many and self.values is not None and all(other.holds(value) for value in self.values)
+        if other.operator not in {EQ, IN, GLOB} and (other.operator != NE or many):
+            return False
         if self.operator == ALL:
-            return any(other.holds([value]) for value in self.source) and other.operator in {EQ, IN, GLOB}
-        return (
-            other.operator in {EQ, IN, GLOB}
-            and self.values is not None
-            and all(other.holds(value) for value in self.values)
-        )
+            return any(other.holds(value) for value in self.source)
+        return self.values is not None and all(other.holds(value) for value in self.values)
 
     def excludes(self, other: "_Test") -> bool:
         """Say whether it is shown that both cannot hold for one value."""
@@ -337,7 +333,10 @@ def _test(name: str, operator: str, value: Any, facts: Mapping[str, str]) -> _Te
         parts = [(part, _test(part, inner, one, facts)) for part, inner, one in _conditions(value)]
         return _Test(
             ELEMENT,
-            lambda found: any(all(part in one and test.holds(one[part]) for part, test in parts) for one in found),
+            lambda found: any(
+                isinstance(one, Mapping) and all(part in one and test.holds(one[part]) for part, test in parts)
+                for one in found
+            ),
             source=value,
         )
     raise _Unknown
@@ -374,9 +373,9 @@ class _AnyFact(dict[str, str]):
 def parse_rules(document: Any, catalogue: Catalogue, at: Sequence[str | int] = ("permissions",)) -> tuple[Rule, ...]:
     """Check rules as a client sent them; `at` is their place in the body.
 
-    Raises `InvalidInput` with an issue for each fault (`MOST_ISSUES` at most). Unknown keys beside the four of a rule are
-    dropped, as everywhere; an unknown subject, action, field or operator is a fault, since it would mean something else
-    than its author thought.
+    Raises `InvalidInput` with an issue for each fault (`MOST_ISSUES` at most). Unknown keys beside the four of a rule
+    are dropped, as everywhere; an unknown subject, action, field or operator is a fault, since it would mean something
+    else than its author thought.
     """
     return _Reader(catalogue).read(document, list(at))
 
@@ -398,7 +397,7 @@ class _Reader:
                 rule = self._rule(one, [*at, index])
                 if rule is not None:
                     rules.append(rule)
-                if len(self._issues) >= MOST_ISSUES or self._weight > MOST_GLOB_TOKENS:
+                if len(self._issues) >= MOST_ISSUES or self._weight > MOST_GLOB_MARKS:
                     break
             self._look_at_all(rules, at)
         if self._issues:
@@ -406,7 +405,7 @@ class _Reader:
         return tuple(rules)
 
     def _look_at_all(self, rules: Sequence[Rule], at: list[str | int]) -> None:
-        if self._weight > MOST_GLOB_TOKENS:
+        if self._weight > MOST_GLOB_MARKS:
             self._fault(at, "too_big", "The patterns of these rules are too large together")
         for (subject, old), new in LEGACY.items():
             used = {action for rule in rules if rule.subject == subject for action in rule.action}
@@ -458,21 +457,21 @@ class _Reader:
             if operators is None:
                 expected = f"; expected one of {', '.join(known)}" if known else ""
                 self._fault(at, "unrecognized_keys", f"This subject has no such condition{expected}")
-            elif isinstance(condition, str):
-                self._operator(name, EQ, condition, operators, [*at, name])
-            elif not isinstance(condition, dict):
+            elif not isinstance(condition, str | dict):
                 self._fault([*at, name], "invalid_type", "Expected a text or an object of operators")
             elif not condition:
-                self._fault([*at, name], "too_small", "At least one operator")
+                self._fault([*at, name], "too_small", "Must not be empty")
+            elif not operators.issuperset({EQ} if isinstance(condition, str) else condition):
+                expected = ", ".join(sorted(operators))
+                self._fault([*at, name], "custom", f"Operator not allowed here; expected one of {expected}")
+            elif isinstance(condition, str):
+                self._operator(name, EQ, condition, [*at, name])
             else:
                 for operator, value in condition.items():
-                    self._operator(name, operator, value, operators, [*at, name, operator])
+                    self._operator(name, operator, value, [*at, name, operator])
 
-    def _operator(self, name: str, operator: str, value: Any, allowed: Operators, at: list[str | int]) -> None:
-        if operator not in allowed:
-            expected = ", ".join(sorted(allowed))
-            self._fault(at[: at.index(name) + 1], "custom", f"Operator not allowed here; expected one of {expected}")
-        elif operator == ELEMENT:
+    def _operator(self, name: str, operator: str, value: Any, at: list[str | int]) -> None:
+        if operator == ELEMENT:
             if isinstance(value, dict) and not value:
                 self._fault(at, "too_small", "At least one field")
             self._fields(value, ELEMENT_FIELDS.get(name, {}), at)
@@ -501,7 +500,7 @@ class _Reader:
             self._fault(at, "custom", "A path must begin with `/`")
 
     def _glob(self, name: str, value: str, at: list[str | int]) -> None:
-        if self._weight > MOST_GLOB_TOKENS:
+        if self._weight > MOST_GLOB_MARKS:
             return
         try:
             self._weight += Glob(_canonical(name, value), _AnyFact()).weight

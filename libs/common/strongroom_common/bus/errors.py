@@ -8,14 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-import structlog
 
 from strongroom_common.bus.port import Answer
 from strongroom_common.contracts.envelopes import Envelope
 from strongroom_common.kernel import errors
 from strongroom_common.kernel.errors import FAMILIES, InvalidInput, Issue, RateLimited, StrongroomError
+from strongroom_common.observability.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _OURS = {
     kind.__name__: kind

@@ -8,16 +8,15 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import structlog
-
 from strongroom_common.bus.errors import decode_answer, encode_answer, reason_of
 from strongroom_common.bus.port import RETRY_DELAYS, Answer, DeadLetter, Forget, Handle, Undeliverable
 from strongroom_common.bus.workers import AT_ONCE, InHand, Turns, matches, was_cancelled
 from strongroom_common.contracts.envelopes import Envelope
 from strongroom_common.kernel.clock import Clock
 from strongroom_common.kernel.errors import NotFound, Unavailable
+from strongroom_common.observability.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass

@@ -29,7 +29,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import aio_pika
-import structlog
 from aio_pika import DeliveryMode, ExchangeType, Message
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractQueue
 from aio_pika.exceptions import CONNECTION_EXCEPTIONS, ChannelNotFoundEntity, PublishError
@@ -42,8 +41,9 @@ from strongroom_common.kernel.clock import Clock
 from strongroom_common.kernel.errors import NotFound, Unavailable
 from strongroom_common.kernel.ids import new_id, random_text
 from strongroom_common.kernel.secret import Secret
+from strongroom_common.observability.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _Work = Callable[[AbstractIncomingMessage], Coroutine[Any, Any, None]]
 
@@ -216,7 +216,7 @@ class RabbitBus:
                     self._link = await self._connect()
                 except Unavailable as error:
                     log.warning("bus_unreachable", reason=error.message)
-                    await asyncio.sleep(0.2)
+                    await asyncio.sleep(0.5)
         self._keeper = asyncio.create_task(self._keep())  # noqa: TID251 - a TaskGroup cannot span open() and close()
 
     async def close(self, grace: timedelta) -> None:

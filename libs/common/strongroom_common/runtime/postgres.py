@@ -5,7 +5,7 @@ launcher does not. In the folder lie:
 
     lock            held while a process of ours uses the folder; holds its number
     passwords.json  of the superuser and of each service's role
-    data/           the cluster; `data.new/` until it is complete
+    data/           the cluster; `data.new-.../` until it is complete
     socket/         the only way in: there is no TCP, and other users of the machine cannot enter this folder
     postgres.log    what the server says; `postgres.log.1` is what it said before
 """
@@ -40,6 +40,7 @@ from strongroom_common.kernel.secret import Secret
 
 _MAJOR: Final = 18
 _SUPERUSER: Final = "postgres"
+_PASSWORDS: Final = "passwords.json"
 _PORT: Final = 5432  # Names the socket's file; nothing listens on a port.
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -212,8 +213,21 @@ class EmbeddedPostgres:
         """
         if self._socket is None:
             raise PostgresFailed(f"PostgreSQL in {self.folder} is not running")
-        folder = quote(str(self._socket), safe="/")
-        return Secret(f"postgresql://{role}:{self._passwords[role]}@/{database or role}?host={folder}&port={_PORT}")
+        return _url(role, self._passwords[role], database or role, self._socket)
+
+    @staticmethod
+    def url_of_running(folder: Path, role: str) -> Secret:
+        """Return how a role reaches its database in a folder that another process serves. Raises `PostgresFailed`."""
+        folder = folder.resolve()
+        with _said_plainly(folder):
+            try:
+                passwords = _read_passwords(folder)
+                pid_file = _read_pid_file(folder / "data")
+            except PermissionError as error:
+                raise PostgresFailed(f"{error.filename} belongs to another user: run this as its owner") from error
+        if _find_server(pid_file, folder / "data") is None or len(pid_file) < 5 or role not in passwords:
+            raise PostgresFailed(f"PostgreSQL in {folder} is not running, or has no database {role}")
+        return _url(role, passwords[role], role, Path(pid_file[4]))
 
     async def _to_its_end(self, work: Callable[[], None]) -> None:
         """Run in a thread, and leave only when the thread has ended: what it started must not outlive us unseen."""
@@ -241,9 +255,12 @@ class EmbeddedPostgres:
                 _open_way(self.folder, self._account, self._say)
                 _open_way(self._programs, self._account, self._say)
             self._end_orphan()
-            self._read_passwords()
+            self._passwords = _read_passwords(self.folder)
             if not self._data.exists():
                 self._make_cluster()
+            if _SUPERUSER not in self._passwords:
+                gone = self.folder / _PASSWORDS
+                raise PostgresFailed(f"{gone} is gone, and with it the way into {self._data}: restore it from a backup")
             self._make_socket_folder()
             self._serve()
 
@@ -283,11 +300,7 @@ class EmbeddedPostgres:
 
     def _end_orphan(self) -> None:
         """Stop the server of a process of ours that was killed, and take away what it left."""
-        pid_file = self._data / "postmaster.pid"
-        try:
-            lines = pid_file.read_text(errors="replace").splitlines()
-        except FileNotFoundError:
-            return
+        lines = _read_pid_file(self._data)
         orphan = _find_server(lines, self._data)
         if orphan is not None:
             self._say(f"stopping the PostgreSQL that an earlier run left behind (process {orphan.pid})")
@@ -295,7 +308,7 @@ class EmbeddedPostgres:
         # PostgreSQL takes any living process with this number for a server. We have looked closer: the number is of
         # no use, or of somebody else by now. A server that we overlooked still holds the cluster's shared memory,
         # and the next one refuses to start beside it.
-        pid_file.unlink(missing_ok=True)
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
         socket = Path(lines[4]) if len(lines) > 4 else Path()
         if socket.parent == Path(tempfile.gettempdir()) and socket.name.startswith(_SOCKET_PREFIX):
             shutil.rmtree(socket, ignore_errors=True)
@@ -304,9 +317,11 @@ class EmbeddedPostgres:
         self._say(f"creating a PostgreSQL {_MAJOR} cluster in {self._data}")
         if _SUPERUSER not in self._passwords:
             self._remember(_SUPERUSER, secrets.token_urlsafe(32))
-        fresh = self.folder / "data.new"
-        shutil.rmtree(fresh, ignore_errors=True)
-        self._make_private(fresh)
+        for abandoned in self.folder.glob("data.new-*"):
+            shutil.rmtree(abandoned, ignore_errors=True)
+        # A name of its own: an initdb whose parent was killed may still be at work, and tidies up where it fails.
+        fresh = Path(tempfile.mkdtemp(prefix="data.new-", dir=self.folder))
+        self._give(fresh)
 
         # The password goes through a pipe, so that it never lies in a file that the server's account can read.
         reader, writer = os.pipe()
@@ -335,7 +350,8 @@ class EmbeddedPostgres:
             # Made anew: PostgreSQL would mistake a leftover for a living server's when its number is in use again.
             if socket.exists():
                 shutil.rmtree(socket)
-            self._make_private(socket)
+            socket.mkdir(mode=0o700)
+            self._give(socket)
         self._socket = socket
 
     def _serve(self) -> None:
@@ -367,17 +383,15 @@ class EmbeddedPostgres:
 
     def _wait_until_ready(self, process: psutil.Popen, deadline: float) -> bool:
         """Return True when it accepts connections, False when it has ended or has not come up in time."""
-        pid_file = self._data / "postmaster.pid"
         while self._clock.monotonic() < deadline:
             with suppress(psutil.TimeoutExpired):
                 process.wait(timeout=0.02)
                 return False
             if self._unwanted.is_set():
                 raise _Stopped
-            with suppress(FileNotFoundError):
-                lines = pid_file.read_text(errors="replace").splitlines()
-                if len(lines) > 7 and lines[0] == str(process.pid) and lines[7].strip() == "ready":
-                    return True
+            lines = _read_pid_file(self._data)
+            if len(lines) > 7 and lines[0] == str(process.pid) and lines[7].strip() == "ready":
+                return True
         return False
 
     def _run(self, command: Sequence[str], **streams: Any) -> psutil.Popen:
@@ -401,26 +415,15 @@ class EmbeddedPostgres:
             name = account.pw_name if account else "this user"
             raise PostgresFailed(f"{name} may not run {self._programs / command[0]}: {error.strerror}") from error
 
-    def _read_passwords(self) -> None:
-        path = self.folder / "passwords.json"
-        try:
-            self._passwords = json.loads(path.read_text())
-        except FileNotFoundError:
-            self._passwords = {}
-        except ValueError as error:
-            raise PostgresFailed(f"{path} is damaged: restore it from a backup") from error
-        if self._data.exists() and _SUPERUSER not in self._passwords:
-            raise PostgresFailed(f"{path} is gone, and with it the way into {self._data}: restore it from a backup")
-
     def _remember(self, role: str, password: str) -> None:
         """Add a password to the file, whole or not at all."""
         self._passwords[role] = password
-        name = "passwords.json.new"
+        name = f"{_PASSWORDS}.new"
         with open(self._open(name, os.O_WRONLY | os.O_TRUNC), "w") as file:
             json.dump(self._passwords, file, indent=2)
             file.flush()
             os.fsync(file.fileno())
-        (self.folder / name).rename(self.folder / "passwords.json")
+        (self.folder / name).rename(self.folder / _PASSWORDS)
         _sync_folder(self.folder)
 
     def _open(self, name: str, flags: int) -> int:
@@ -430,10 +433,6 @@ class EmbeddedPostgres:
             owner = self.folder.stat()
             os.fchown(descriptor, owner.st_uid, owner.st_gid)
         return descriptor
-
-    def _make_private(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700)
-        self._give(folder)
 
     def _give(self, path: Path) -> None:
         if self._account is not None:
@@ -447,6 +446,29 @@ def _said_plainly(folder: Path) -> Iterator[None]:
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise PostgresFailed(f"cannot use data folder {folder}: {error.strerror}{where}") from error
+
+
+def _read_passwords(folder: Path) -> dict[str, str]:
+    path = folder / _PASSWORDS
+    try:
+        passwords: dict[str, str] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise PostgresFailed(f"{path} is damaged: restore it from a backup") from error
+    return passwords
+
+
+def _read_pid_file(data: Path) -> list[str]:
+    """Return what the running server wrote about itself: number, folder, ..., socket's folder, ..., state."""
+    try:
+        return (data / "postmaster.pid").read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _url(role: str, password: str, database: str, socket: Path) -> Secret:
+    return Secret(f"postgresql://{role}:{password}@/{database}?host={quote(str(socket), safe='/')}&port={_PORT}")
 
 
 def _find_programs() -> Path:

@@ -160,7 +160,7 @@ class Service:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Listen, relay and do the jobs. On the way out take nothing new; what is in hand is finished or handed back."""
+        """Listen, relay and do the jobs. On the way out take nothing new, finish or hand back what is in hand."""
         bus = self.foundations.bus
         async with self.foundations.trail.running():
             await bus.open()

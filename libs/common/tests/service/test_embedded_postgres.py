@@ -263,8 +263,26 @@ async def test_a_stale_number_of_another_living_process_harms_nobody(folder: Pat
         bystander.wait()
 
 
+async def test_a_postmaster_pid_cut_short_does_not_stand_in_the_way(folder: Path) -> None:
+    async with a_server(folder):
+        pass
+    (folder / "data" / "postmaster.pid").write_text("")
+    async with a_server(folder) as server:
+        assert server.pid is not None
+
+
+async def test_another_process_finds_the_way_in_while_the_server_runs(folder: Path) -> None:
+    async with a_server(folder) as server:
+        url = await server.create_role_and_database("strongroom_demo")
+        assert EmbeddedPostgres.url_of_running(folder, "strongroom_demo") == url
+        with pytest.raises(PostgresFailed, match="has no database strongroom_other"):
+            EmbeddedPostgres.url_of_running(folder, "strongroom_other")
+    with pytest.raises(PostgresFailed, match="is not running"):
+        EmbeddedPostgres.url_of_running(folder, "strongroom_demo")
+
+
 async def test_a_start_that_was_cut_short_begins_anew(folder: Path) -> None:
-    half_made = folder / "data.new"
+    half_made = folder / "data.new-abandoned"
     half_made.mkdir(parents=True)
     (half_made / "PG_VERSION").write_text("18\n")
     async with a_server(folder) as server:
@@ -379,6 +397,8 @@ async def test_as_root_the_way_to_the_folder_is_opened_and_nothing_else(folder: 
 
 @pytest.mark.skipif(not AS_ROOT, reason="a user who is not root has no one to become; all other tests are that case")
 async def test_a_plain_user_serves_from_a_folder_of_its_own(folder: Path) -> None:
+    async with a_server(folder.parent / "another"):
+        pass  # This opened the way to the programs, should the tree lie where a plain user cannot pass.
     nobody = pwd.getpwnam("nobody").pw_uid
     folder.mkdir()
     os.chown(folder, nobody, nobody)

@@ -1,0 +1,1 @@
+"""The one public door: routes, limits, traces and the documentation page. It decides nothing and owns no data."""

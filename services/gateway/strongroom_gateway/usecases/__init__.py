@@ -1,0 +1,1 @@
+"""Forwarding, and the one document made of many."""

@@ -1,0 +1,1 @@
+"""Messages in: facts to keep and questions to answer, one file per noun."""

@@ -1,0 +1,1 @@
+"""Frozen dataclasses and pure rules: no await, no I/O."""

@@ -1,0 +1,1 @@
+"""What the service does: one file per noun, one function per verb."""

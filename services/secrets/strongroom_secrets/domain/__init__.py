@@ -1,0 +1,1 @@
+"""What a secret, a folder and a place are, and the rules that need no database."""

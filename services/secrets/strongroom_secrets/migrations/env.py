@@ -1,0 +1,5 @@
+"""Run by alembic."""
+
+from strongroom_common.db.alembic_environment import run_migrations
+
+run_migrations()

@@ -1,0 +1,1 @@
+"""The service's tables and, per noun, its queries."""
