@@ -55,6 +55,10 @@ format: dev ## Format the code, and mend what lint can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+.PHONY: routes
+routes: install ## Write the route inventory, docs/routes.tsv, anew.
+	@$(BIN)/python -m strongroom_standalone routes > docs/routes.tsv
+
 .PHONY: bench
 bench: dev ## Measure the hot paths as ratios to a floor of the same run.
 	@exec $(BIN)/python -m bench $(ARGS)

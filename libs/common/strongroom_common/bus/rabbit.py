@@ -23,7 +23,7 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -542,24 +542,19 @@ class RabbitBus:
 
     def _letter(self, queue: str, message: AbstractIncomingMessage) -> DeadLetter:
         headers: dict[str, Any] = dict(message.headers)
-        # Without a reason of ours the broker has buried it: it was delivered too often and never answered.
-        deaths = headers.get("x-death") or [{}]
-        died_at = headers.get(DIED_AT)
-        died = datetime.fromisoformat(died_at) if died_at else deaths[0].get("time") or self._clock.now()
-        died = died if died.tzinfo else died.replace(tzinfo=UTC)
+        if REASON in headers:
+            reason, attempts = str(headers[REASON]), _number(headers.get(ATTEMPTS))
+            died_at = datetime.fromisoformat(headers[DIED_AT])
+        else:
+            # Without a reason of ours the broker has buried it: it was delivered too often and never answered.
+            death = (headers.get("x-death") or [{}])[0]
+            reason, attempts = str(death.get("reason", "unknown")), _number(headers.get(ATTEMPTS)) + DELIVERY_LIMIT + 1
+            died_at = death.get("time") or self._clock.now()
         try:
             envelope = Envelope.decode(message.body)
         except ValueError:
-            envelope = _wrap(message, died)
-        return DeadLetter(
-            queue=queue,
-            message_id=envelope.id,
-            type=envelope.type,
-            reason=str(headers.get(REASON) or deaths[0].get("reason") or "unknown"),
-            attempts=_number(headers.get(ATTEMPTS)) or _number(headers.get("x-delivery-count")),
-            died_at=died,
-            envelope=envelope,
-        )
+            envelope = _wrap(message, died_at)
+        return DeadLetter(queue, envelope.id, envelope.type, reason, attempts, died_at, envelope)
 
 
 @contextlib.asynccontextmanager

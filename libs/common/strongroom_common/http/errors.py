@@ -19,6 +19,7 @@ STATUS_OF_FAMILY: Mapping[str, int] = {
     "too_large": 413,
     "rate_limited": 429,
     "internal": 500,
+    "bad_gateway": 502,
     "unavailable": 503,
     "timed_out": 504,
 }

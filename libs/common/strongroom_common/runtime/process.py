@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 import uvloop
 from aiohttp import web
 
-from strongroom_common.kernel.errors import Unavailable
+from strongroom_common.http.door import refusal
+from strongroom_common.kernel.errors import InvalidInput, Unavailable
+from strongroom_common.kernel.ids import new_request_id
 from strongroom_common.observability.logs import get_logger
 
 log = get_logger(__name__)
@@ -55,15 +57,56 @@ def _leaves(group: BaseExceptionGroup[Any]) -> list[BaseException]:
     return leaves
 
 
+class _Connection(web.RequestHandler):
+    """Answers what is not well-formed HTTP. aiohttp would quote the bytes to the sender and to the log, and a broken
+    header may be the one that holds a token."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Called for every request that cannot be parsed, and for a handler that raised."""
+        if status != 400:
+            return super().handle_error(request, status, exc, message)
+        log.info("request_malformed", client_address=request.remote, reason=type(exc).__name__)
+        response = refusal(
+            InvalidInput("the request is not well-formed HTTP, or a header is too long"), new_request_id()
+        )
+        response.force_close()
+        return response
+
+
+class _Server(web.Server):
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, loop=self._loop, **self._kwargs)
+
+
 @asynccontextmanager
 async def listening(
-    handler: Handler, host: str, port: int, *, drain: float = 0.0, keep_alive: float = 75.0
+    handler: Handler,
+    host: str,
+    port: int,
+    *,
+    drain: float = 0.0,
+    keep_alive: float = 75.0,
+    forwards: bool = False,
 ) -> AsyncIterator[int]:
     """Serve HTTP and yield the port; on the way out refuse new connections and let requests in hand finish.
 
-    `keep_alive` is longer than any client of ours keeps a connection, so that it is the client who lets go first.
+    `keep_alive` is longer than any client of ours keeps a connection, so that it is the client who lets go first; it
+    also bounds how long a request's head may take to arrive. A handler that `forwards` gets bodies as they were sent,
+    compressed or not, and is cancelled when its client leaves; any other one finishes what it began.
     """
-    server = web.Server(handler, keepalive_timeout=keep_alive, access_log=None)
+    server = _Server(
+        handler,
+        keepalive_timeout=keep_alive,
+        access_log=None,
+        auto_decompress=not forwards,
+        handler_cancellation=forwards,
+    )
     runner = web.ServerRunner(server, shutdown_timeout=drain)
     await runner.setup()
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aiohttp.web import BaseRequest, StreamResponse
+
 from strongroom_common.http.endpoints import Arrival
 from strongroom_common.http.paths import Target
 from strongroom_common.kernel.errors import StrongroomError

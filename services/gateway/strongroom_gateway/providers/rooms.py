@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from aiohttp.web import StreamResponse
+
 from strongroom_common.http.door import Door
 from strongroom_common.http.openapi import openapi_document
-
 from strongroom_gateway.domain.headers import is_ours
 from strongroom_gateway.providers.destinations import Errand
 

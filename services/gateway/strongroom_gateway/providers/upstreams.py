@@ -21,13 +21,14 @@ from aiohttp import (
     TCPConnector,
     hdrs,
 )
-from aiohttp.web import BaseRequest, Response, StreamResponse
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web import BaseRequest, RequestPayloadError, Response, StreamResponse
 from multidict import CIMultiDict
+from yarl import URL
+
 from strongroom_common.http.door import OPENAPI_SEGMENTS
 from strongroom_common.kernel.errors import InvalidInput, StrongroomError, TimedOut, TooLarge, Unavailable
 from strongroom_common.observability.logs import get_logger
-from yarl import URL
-
 from strongroom_gateway.domain.headers import HOP_BY_HOP, is_ours, named_in
 from strongroom_gateway.providers.destinations import Errand, UpstreamBroke
 
@@ -35,7 +36,7 @@ log = get_logger(__name__)
 
 SMALL = 64 * 1024
 """A body of a known length up to this is read whole before it is passed on: one write is cheaper than many."""
-LARGEST_DOCUMENT = 16 * 1024 * 1024
+DESCRIBE_SECONDS = 5.0
 
 # The client library would add these where the caller sent none.
 _NOT_ADDED = (hdrs.USER_AGENT, hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.CONTENT_TYPE)
@@ -111,26 +112,25 @@ class Upstream:
                     return await self._return(errand, answer, limit)
                 finally:
                     answer.close()
-                    if upload is not None:
-                        # Whoever reads the rest of the request next must be the only one who does.
-                        await upload.closed()
         except TimeoutError:
             if upload is not None and upload.is_waiting:
                 raise InvalidInput(f"the body did not arrive within {self._answer_seconds:g} seconds") from None
             raise TimedOut(f"the {self._name} service did not answer within {self._answer_seconds:g} seconds") from None
+        finally:
+            if upload is not None:
+                # Whoever reads the rest of the request next must be the only one who does.
+                await upload.closed()
 
     async def describe(self) -> Mapping[str, Any]:
         try:
             async with (
-                asyncio.timeout(self._answer_seconds),
+                asyncio.timeout(DESCRIBE_SECONDS),
                 self._open_session().get(self._base / "/".join(OPENAPI_SEGMENTS), allow_redirects=False) as answer,
             ):
-                raw = await answer.content.read(LARGEST_DOCUMENT) if answer.status == 200 else b""
-                while not answer.content.at_eof() and len(raw) < LARGEST_DOCUMENT:
-                    raw += await answer.content.read(LARGEST_DOCUMENT)
-                document = orjson.loads(raw)
+                answer.raise_for_status()
+                document = orjson.loads(await answer.read())
         except (ClientError, TimeoutError, ValueError) as error:
-            log.info("document_unavailable", service=self._name, reason=type(error).__name__)
+            log.info("document_unavailable", service=self._name, reason=f"{type(error).__name__}: {error}")
             raise Unavailable(f"the {self._name} service does not describe itself") from None
         return document if isinstance(document, dict) else {}
 
@@ -200,25 +200,22 @@ class Upstream:
             headers[hdrs.CONTENT_LENGTH] = length
         response = StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
         errand.dress(response)
-        loop = asyncio.get_running_loop()
         # Events may be hours apart; anything else that stands still for so long has died.
         patience = None if answer.content_type == "text/event-stream" else self._answer_seconds
+        limit.reschedule(None)
+        loop = asyncio.get_running_loop()
         try:
-            limit.reschedule(None if patience is None else loop.time() + patience)
-            await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                await response.write(chunk)
-                if patience is not None:
-                    limit.reschedule(loop.time() + patience)
-        except ConnectionResetError:
-            raise
-        except (ClientError, TimeoutError, asyncio.CancelledError) as error:
+            async with asyncio.timeout(patience) as standstill:
+                await response.prepare(request)
+                async for chunk in answer.content.iter_any():
+                    await response.write(chunk)
+                    if patience is not None:
+                        standstill.reschedule(loop.time() + patience)
+        except (ClientError, ConnectionError, TimeoutError) as error:
             # The answer has begun, so all that is left is to break it off where the client can see it.
             if request.transport is not None:
                 request.transport.abort()
-            if isinstance(error, asyncio.CancelledError):
-                raise
-            self._note("answer_cut", errand, 1, error)
+                self._note("answer_cut", errand, 1, error)
         return response
 
     def _url_of(self, errand: Errand) -> URL:
@@ -261,7 +258,11 @@ class _Upload:
         try:
             while True:
                 self.is_waiting = True
-                chunk = await content.readany()
+                try:
+                    chunk = await content.readany()
+                except (RequestPayloadError, HttpProcessingError, ConnectionError):
+                    self.failure = InvalidInput("the body broke off or is not well-formed")
+                    raise self.failure from None
                 self.is_waiting = False
                 if not chunk:
                     return

@@ -29,18 +29,22 @@ _FREE_SLUG = text(
     "UPDATE projects SET slug = NULL WHERE organization_id = :organization_id AND slug = :slug AND id <> :id"
 )
 _NAME = text("UPDATE projects SET slug = :slug WHERE id = :id")
+_LOCK_DROPPED = text(
+    """
+    SELECT id FROM environments WHERE project_id = :project_id AND id <> ALL (CAST(:kept AS uuid[]))
+    ORDER BY id FOR UPDATE
+    """
+)
 _LOCK_FOLDERS = text(
     """
-    SELECT id FROM folders WHERE project_id = :project_id AND environment_id <> ALL (CAST(:kept AS uuid[]))
+    SELECT id FROM folders WHERE project_id = :project_id AND environment_id = ANY (CAST(:dropped AS uuid[]))
     ORDER BY id FOR UPDATE
     """
 )
 _DROP_ENVIRONMENTS = text(
     """
-    WITH gone AS (
-        DELETE FROM environments WHERE project_id = :project_id AND id <> ALL (CAST(:kept AS uuid[]))
-    )
-    DELETE FROM secret_versions WHERE project_id = :project_id AND environment_id <> ALL (CAST(:kept AS uuid[]))
+    WITH gone AS (DELETE FROM environments WHERE project_id = :project_id AND id = ANY (CAST(:dropped AS uuid[])))
+    DELETE FROM secret_versions WHERE project_id = :project_id AND environment_id = ANY (CAST(:dropped AS uuid[]))
     """
 )
 _TAKE_ENVIRONMENTS = text(
@@ -124,6 +128,9 @@ async def bury(work: UnitOfWork, project_id: UUID, organization_id: UUID, now: d
 
 
 async def _drop_environments(work: UnitOfWork, project_id: UUID, kept: Sequence[UUID]) -> None:
+    dropped = [row.id for row in await work.rows(_LOCK_DROPPED, {"project_id": project_id, "kept": kept})]
+    if not dropped:
+        return
     # Writers lock their folders by id before they touch a secret; the cascade would lock them in any order.
-    await work.execute(_LOCK_FOLDERS, {"project_id": project_id, "kept": kept})
-    await work.execute(_DROP_ENVIRONMENTS, {"project_id": project_id, "kept": kept})
+    await work.execute(_LOCK_FOLDERS, {"project_id": project_id, "dropped": dropped})
+    await work.execute(_DROP_ENVIRONMENTS, {"project_id": project_id, "dropped": dropped})

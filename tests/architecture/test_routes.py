@@ -1,0 +1,52 @@
+"""Threats practice 10: every route lies in one generated file, and an open one is open on purpose."""
+
+from pathlib import Path
+
+from strongroom_common.http.openapi import INVENTORY_HEAD, inventory
+from strongroom_common.http.paths import parse_target
+from strongroom_standalone.house import service_doors
+
+INVENTORY = Path(__file__).resolve().parents[2] / "docs" / "routes.tsv"
+
+# Whoever adds a line here answers for it: these routes take callers who prove nothing before they are let in.
+OPEN_ON_PURPOSE = {
+    ("POST", "/api/v1/admin/bootstrap"),
+    ("POST", "/api/v1/auth/universal-auth/login"),
+    ("POST", "/api/v1/auth/token/renew"),
+    ("POST", "/api/v1/auth/token/revoke"),
+}
+
+
+def test_the_inventory_in_docs_is_the_one_that_the_code_declares() -> None:
+    lines = [INVENTORY_HEAD]
+    for name, door in service_doors().items():
+        lines += inventory(name, door.endpoints)
+    assert INVENTORY.read_text().splitlines() == lines, "run: make routes"
+
+
+def test_an_unauthenticated_route_is_one_that_a_person_signed() -> None:
+    found = {
+        (endpoint.method, endpoint.template)
+        for door in service_doors().values()
+        for endpoint in door.endpoints
+        if endpoint.is_public
+    }
+    assert found == OPEN_ON_PURPOSE
+
+
+def test_every_route_that_needs_a_caller_names_what_it_needs_and_records() -> None:
+    silent = [
+        f"{endpoint.method} {endpoint.template}"
+        for door in service_doors().values()
+        for endpoint in door.endpoints
+        if not endpoint.permission or (endpoint.is_write and not endpoint.audit)
+    ]
+    assert silent == []
+
+
+def test_every_declared_path_is_canonical_and_has_one_owner() -> None:
+    owners: dict[tuple[str, str], str] = {}
+    for name, door in service_doors().items():
+        for endpoint in door.endpoints:
+            parse_target(endpoint.template.replace("{", "").replace("}", "").replace(":uuid", ""))
+            assert owners.setdefault((endpoint.method, endpoint.template), name) == name
