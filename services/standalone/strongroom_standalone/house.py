@@ -20,6 +20,7 @@ import strongroom_secrets.service
 import strongroom_secrets.settings
 from strongroom_common.bus.memory import MemoryBus
 from strongroom_common.db.migrations import Migrations, SchemaTooNew
+from strongroom_common.egress.guard import BadAllowList
 from strongroom_common.kernel.clock import SystemClock
 from strongroom_common.kernel.secret import Secret
 from strongroom_common.runtime.health import Health
@@ -110,19 +111,21 @@ async def _migrate(name: str, plan: _Plan, url: Secret, say: Say) -> None:
 def _build(
     plan: _Plan, settings: StandaloneSettings, keyrings: Mapping[str, Secret], name: str, url: Secret, bus: MemoryBus
 ) -> Service:
-    service: Service = plan.module.build(
-        plan.settings(
-            database_url=url,
-            bus_url=Secret(""),
-            master_keys=keyrings[name],
-            STRONGROOM_BUS_KEYS=keyrings["bus"],
-            STRONGROOM_EGRESS_ALLOW=settings.egress_allow,
-            most_body_bytes=settings.most_body_bytes,
-            request_seconds=settings.request_seconds,
-            audit_reads=settings.audit_reads,
-        ),
-        bus,
+    try:
+        told = plan.settings(
+        database_url=url,
+        bus_url=Secret(""),
+        master_keys=keyrings[name],
+        STRONGROOM_BUS_KEYS=keyrings["bus"],
+        STRONGROOM_EGRESS_ALLOW=settings.egress_allow,
+        most_body_bytes=settings.most_body_bytes,
+        request_seconds=settings.request_seconds,
+        audit_reads=settings.audit_reads,
     )
+    try:
+        service: Service = plan.module.build(told, bus)
+    except BadAllowList as error:
+        raise CannotStart(f"STRONGROOM_EGRESS_ALLOW: {error}") from None
     return service
 
 

@@ -230,11 +230,9 @@ def _is_plain(segment: _Segment) -> bool:
 
 
 def _covers(mine: Sequence[_Segment], its: Sequence[_Segment]) -> bool:
-    """`a/b/**` covers whatever begins with the plain segments a, b; else the two must be the same."""
-    if mine == its:
-        return True
-    *prefix, last = mine
-    return last == _DEEP and all(_is_plain(segment) for segment in prefix) and list(its[: len(prefix)]) == prefix
+    """A pattern covers itself, and `a/*/**` covers whatever begins with the same segments `a/*`."""
+    *beginning, last = mine
+    return mine == its or (last == _DEEP and list(its[: len(beginning)]) == beginning)
 
 
 def _excludes(mine: Sequence[_Segment], its: Sequence[_Segment]) -> bool:

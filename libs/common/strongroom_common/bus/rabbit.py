@@ -513,21 +513,20 @@ class RabbitBus:
         return sorted(letters, key=lambda letter: letter.died_at)[:limit]
 
     async def replay(self, queue: str, message_ids: Sequence[UUID] | None = None) -> int:
-        wanted = None if message_ids is None else set(message_ids)
-        replayed = 0
+        replayed: set[UUID] = set()
         async with self._dead(queue) as place:
-            # A letter that dies again while we are here is not for this time.
-            for _ in range(place.declaration_result.message_count or 0):
+            while message_ids is None or not replayed.issuperset(message_ids):
                 message = await place.get(fail=False, timeout=self._publish_timeout)
-                if message is None or wanted == set():
+                if message is None:
                     break
                 message_id = self._letter(queue, message).message_id
-                if wanted is None or message_id in wanted:
+                # One that has died again meanwhile is not for this time.
+                if message_id not in replayed and (message_ids is None or message_id in message_ids):
                     # A copy first, and then away with the letter: it may be doubled, but not lost.
                     await self._send(self._own_exchange, queue, _copy(message, {}))
                     await message.ack()
-                    replayed += 1
-        return replayed
+                    replayed.add(message_id)
+        return len(replayed)
 
     @contextlib.asynccontextmanager
     async def _dead(self, queue: str) -> AsyncIterator[AbstractQueue]:

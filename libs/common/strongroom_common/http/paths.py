@@ -13,7 +13,9 @@ from strongroom_common.kernel.errors import InvalidInput
 LONGEST_TARGET = 8_000
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\#]")
+# An address is printable ASCII (RFC 3986); what the server makes of other bytes is not text that can be passed on.
+_FORBIDDEN = re.compile(r"[^\x21-\x7e]|[\\#]")
+_FORBIDDEN_IN_QUERY = re.compile(r"[^\x21-\x7e]")
 _SEPARATOR = re.compile(r"[/\\\x00-\x1f\x7f]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
@@ -34,6 +36,8 @@ def parse_target(raw: str) -> Target:
     path, _, query = raw.partition("?")
     if not path.startswith("/") or _FORBIDDEN.search(path):
         raise _refused()
+    if _FORBIDDEN_IN_QUERY.search(query):
+        raise InvalidInput("the query holds a character that must be percent-encoded")
     if len(path) > 1 and path.endswith("/"):
         path = path[:-1]
     if path == "/":

@@ -16,6 +16,7 @@ from strongroom_common.bus.port import Bus
 from strongroom_common.bus.rabbit import RabbitBus
 from strongroom_common.crypto.keyring import BadKeyring
 from strongroom_common.db.migrations import Migrations, SchemaTooNew, SchemaTooOld
+from strongroom_common.egress.guard import BadAllowList
 from strongroom_common.http.door import Site
 from strongroom_common.http.openapi import openapi_document
 from strongroom_common.kernel.clock import SystemClock
@@ -141,7 +142,7 @@ def _with_bus(bus: Bus, work: Callable[[Bus], Coroutine[Any, Any, None]]) -> int
 def _built(found: ServiceSettings, build: Build, bus: Bus) -> Service:
     try:
         return build(found, bus)
-    except BadKeyring as error:
+    except (BadKeyring, BadAllowList) as error:
         raise CannotStart(str(error)) from None
 
 

@@ -34,7 +34,7 @@ def rabbit_url(rabbit_server: RabbitServer) -> Secret:
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Give tests with a broker more time, and do not count its start: that has its own limit, and may have to install."""
+    """Give tests with a broker more time, and do not count its start: that has its own limit, and may install."""
     for item in items:
         if "rabbit_server" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(60, func_only=True))

@@ -222,6 +222,8 @@ def test_what_is_said_of_two_patterns_is_true(one: str, other: str, value: str) 
         ("/a/**", "/a/b/*", True, False),
         ("/a/**", "/a", True, False),
         ("/a/**", "/a/**", True, False),
+        ("/a*/**", "/a*/b", True, False),
+        ("/a*/**", "/ab/b", False, False),
         ("/a/**", "/ab/**", False, True),
         ("/prod/**", "/dev/**", False, True),
         ("/a", "/a/b", False, True),

@@ -533,6 +533,22 @@ def test_the_boundary_of_what_may_be_granted(
     assert (missing(Ruleset.from_wire(held), rules_of(*wanted)) == []) is is_covered
 
 
+def test_a_restriction_that_another_caller_fills_is_no_restriction_yet() -> None:
+    held = [S, on_secrets(inverted=True, environment="prod")]
+    wanted = [S, on_secrets(inverted=True, environment="prod", secretName="{{identity.id}}")]
+    assert missing(Ruleset.from_wire(held), rules_of(*wanted))
+
+
+def test_one_name_of_several_says_nothing_about_the_others() -> None:
+    def on_certificates(condition: Any) -> dict[str, Any]:
+        return {"subject": "certificates", "action": "read", "conditions": {"altNames": condition}}
+
+    held = Ruleset.from_wire([on_certificates({"$ne": "inner.example"})])
+    assert missing(held, rules_of(on_certificates("outer.example")))
+    assert held.may("read", "certificates", {"altNames": ["outer.example"]})
+    assert not held.may("read", "certificates", {"altNames": ["outer.example", "inner.example"]})
+
+
 def test_only_the_missing_actions_of_a_rule_are_named() -> None:
     held = Ruleset.from_wire([{"subject": "tags", "action": "read"}])
     assert missing(held, rules_of({"subject": "tags", "action": ["read", "edit"]})) == [Rule("tags", ("edit",))]

@@ -3,7 +3,7 @@
 import base64
 import hmac
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import jwt
@@ -14,21 +14,11 @@ from hypothesis import strategies as st
 
 from strongroom_common.crypto.jwts import LONGEST_TOKEN, SigningKey, UnknownSigningKey, VerificationKey, verify
 from strongroom_common.kernel.errors import TokenRefused
+from strongroom_common.testing.clock import FakeClock
 
 KEY = SigningKey.generate()
-NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-SECONDS = int(NOW.timestamp())
-
-
-class _Stopped:
-    def now(self) -> datetime:
-        return NOW
-
-    def monotonic(self) -> float:
-        return 0.0
-
-
-CLOCK = _Stopped()
+CLOCK = FakeClock()
+SECONDS = int(CLOCK.now().timestamp())
 
 
 def find(key_id: str) -> VerificationKey | None:
