@@ -123,22 +123,18 @@ async def _dump(data: Path) -> bytes:
     return b"\n".join(parts)
 
 
-def test_the_canary_rests_nowhere_in_the_clear(tmp_path: Path) -> None:
-    house = Standalone(tmp_path)
-    try:
-        process = house.start(STRONGROOM_STANDALONE_LOG_LEVEL="debug", STRONGROOM_STANDALONE_INTERNAL_PORT="0")
-        admin = bootstrap(house.url)
-        project = admin.post_ok("/api/v1/projects", projectName="p")["project"]
-        _journey(admin, {"workspaceId": project["id"], "environment": "dev"})
-        assert not _holds(asyncio.run(_dump(house.data)))
-        assert process.stop() == 0
-        assert not _holds(process.output.read_bytes())
-        # Everything the database server ever wrote: tables, indexes, its log and the write-ahead log.
-        files = [path for path in house.data.rglob("*") if path.is_file()]
-        assert len(files) > 100
-        assert [str(path) for path in files if _holds(path.read_bytes())] == []
-    finally:
-        house.close()
+def test_the_canary_rests_nowhere_in_the_clear(standalone: Standalone) -> None:
+    process = standalone.start(STRONGROOM_STANDALONE_LOG_LEVEL="debug", STRONGROOM_STANDALONE_INTERNAL_PORT="0")
+    admin = bootstrap(standalone.url)
+    project = admin.post_ok("/api/v1/projects", projectName="p")["project"]
+    _journey(admin, {"workspaceId": project["id"], "environment": "dev"})
+    assert not _holds(asyncio.run(_dump(standalone.data)))
+    assert process.stop() == 0
+    assert not _holds(process.output.read_bytes())
+    # Everything the database server ever wrote: tables, indexes, its log and the write-ahead log.
+    files = [path for path in standalone.data.rglob("*") if path.is_file()]
+    assert len(files) > 100
+    assert [str(path) for path in files if _holds(path.read_bytes())] == []
 
 
 def test_metrics_and_documents_know_nothing(admin: Client, place: dict[str, str], running: Standalone) -> None:

@@ -6,7 +6,6 @@ import signal
 import socket
 import stat
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,9 +117,9 @@ def test_a_folder_with_something_else_in_it_is_left_alone(standalone: Standalone
     assert [file.name for file in standalone.data.iterdir()] == ["thesis.txt"]
 
 
-def test_a_place_that_cannot_be_a_folder_is_one_clear_line(standalone: Standalone, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    process = standalone.launch("--port", "0", "--data", str(tmp_path / "file" / "data"))
+def test_a_place_that_cannot_be_a_folder_is_one_clear_line(standalone: Standalone) -> None:
+    (standalone.folder / "file").write_text("")
+    process = standalone.launch("--port", "0", "--data", str(standalone.folder / "file" / "data"))
     assert process.process.wait(20) == 1
     assert process.text().startswith("cannot start: cannot write to the data folder")
     assert len(process.text().strip().splitlines()) == 1

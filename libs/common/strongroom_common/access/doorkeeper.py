@@ -57,9 +57,11 @@ class AccessSource(Protocol):
 class _Memory(Generic[V]):
     """A bounded memory with age, which answers a crowd of equal questions by asking once."""
 
-    def __init__(self, clock: Clock, max_age: float, most: int) -> None:
+    def __init__(self, clock: Clock, max_age: float, most: int, end_of: Callable[[V], datetime | None]) -> None:
+        """`end_of` says when an answer ends by itself, before its age: it is asked anew then."""
         self._clock = clock
         self._max_age = max_age
+        self._end_of = end_of
         self._most = most
         self._entries: OrderedDict[Hashable, tuple[float, V]] = OrderedDict()
         self._asked: dict[Hashable, asyncio.Future[V]] = {}
@@ -70,7 +72,8 @@ class _Memory(Generic[V]):
         entry = self._entries.get(key)
         if entry is None or self._clock.monotonic() - entry[0] > self._max_age:
             return None
-        return entry[1]
+        end = self._end_of(entry[1])
+        return entry[1] if end is None or end > self._clock.now() else None
 
     async def get(self, key: Hashable, ask: Callable[[], Awaitable[V]]) -> V:
         value = self.recall(key)
@@ -138,8 +141,12 @@ class Doorkeeper:
         self._clock = clock
         self._verified: OrderedDict[bytes, _Claims] = OrderedDict()
         self._most = most
-        self._callers: _Memory[tuple[CallerAccess, Ruleset, Actor]] = _Memory(clock, max_age, most)
-        self._standings: _Memory[tuple[UUID, ProjectAccess, Ruleset]] = _Memory(clock, max_age, most)
+        self._callers: _Memory[tuple[CallerAccess, Ruleset, Actor]] = _Memory(
+            clock, max_age, most, lambda entry: entry[0].expires_at
+        )
+        self._standings: _Memory[tuple[UUID, ProjectAccess, Ruleset]] = _Memory(
+            clock, max_age, most, lambda entry: entry[1].valid_until
+        )
         self._uses: dict[UUID, _Uses] = {}
 
     async def admit(self, bearer: str, client_address: str) -> Caller:

@@ -57,6 +57,7 @@ HEARTBEAT: Final = 10  # seconds; a broker that says nothing for about three of 
 LOOKED_AT: Final = 1000  # dead letters
 DELIVERY_LIMIT: Final = 20  # deliveries without an answer, that is: consumers that died of it
 NO_DELIVERY_LIMIT: Final = 2**31 - 1  # looking at a dead letter is a delivery, and must never drop it
+GIVE_BACK_PAUSE: Final = 5.0  # seconds, when a message can neither be handled nor handed on
 ANSWERS_AT_ONCE: Final = 64
 
 ATTEMPTS: Final = "x-strongroom-attempts"
@@ -79,7 +80,8 @@ class _Link:
         self.connection = connection
         self.lost = asyncio.Event()
         self.asked: dict[str, asyncio.Future[bytes]] = {}
-        self.consumed: list[tuple[AbstractQueue, str]] = []
+        self.heard: list[tuple[AbstractQueue, _Work]] = []
+        self._tags: list[tuple[AbstractQueue, str]] = []
         self._speaking: AbstractChannel | None = None
         connection.close_callbacks.add(self._lose)
 
@@ -95,6 +97,16 @@ class _Link:
         self._speaking = await self.channel(on_return_raises=True)
         replies = await self._speaking.get_queue(REPLIES, ensure=False)
         await replies.consume(self._on_reply, no_ack=True)
+
+    async def listen(self) -> None:
+        """Begin to take messages."""
+        for queue, work in self.heard:
+            self._tags.append((queue, await queue.consume(work)))
+
+    async def stop_listening(self) -> None:
+        """Take no more; those in hand can still be acknowledged."""
+        for queue, tag in self._tags:
+            await queue.cancel(tag)
 
     async def channel(
         self, prefetch: int = 0, *, confirms: bool = True, on_return_raises: bool = False
@@ -177,8 +189,6 @@ class RabbitBus:
         self._keeper: asyncio.Task[None] | None = None
         self._closing = False
 
-    # -- what this process listens to
-
     def consume(self, queue: str, types: Sequence[str], handle: Handle) -> None:
         self._verify_not_open()
         if not queue.startswith(f"{self._service}."):
@@ -205,15 +215,13 @@ class RabbitBus:
         if self._keeper is not None:
             raise RuntimeError("declare what you listen to before the bus is opened")
 
-    # -- its life
-
     async def open(self) -> None:
         self._verify_not_open()
         self._closing = False
         async with _broker("the broker cannot be reached", self._connect_timeout):
-            while self._link is None:
+            while not self.is_connected():
                 try:
-                    self._link = await self._connect()
+                    await self._connect()
                 except Unavailable as error:
                     log.warning("bus_unreachable", reason=error.message)
                     await asyncio.sleep(0.5)
@@ -229,8 +237,7 @@ class RabbitBus:
         if link is not None:
             with contextlib.suppress(Unavailable):
                 async with _broker("the broker does not answer", self._publish_timeout):
-                    for queue, tag in link.consumed:
-                        await queue.cancel(tag)
+                    await link.stop_listening()
         await self._in_hand.finish(grace)
         self._link = None
         if link is not None:
@@ -245,7 +252,7 @@ class RabbitBus:
                 await self._link.lost.wait()
                 log.warning("bus_lost", service=self._service)
                 await self._link.close(self._publish_timeout)
-            self._link = await self._connect_again()
+            await self._connect_again()
             log.info("bus_back", service=self._service)
             for forget in self._forgets:
                 try:
@@ -253,11 +260,12 @@ class RabbitBus:
                 except Exception as error:  # the other listeners must still hear of it
                     log.error("forgetting_failed", exc_info=error)
 
-    async def _connect_again(self) -> _Link:
+    async def _connect_again(self) -> None:
         pause = 0.1
         while True:
             try:
-                return await self._connect()
+                await self._connect()
+                return
             except Unavailable as error:
                 log.warning("bus_unreachable", service=self._service, reason=error.message)
             except Exception as error:  # whatever it is, without this loop the bus would stay silent for ever
@@ -266,7 +274,7 @@ class RabbitBus:
             await asyncio.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
             pause = min(pause * 2, self._longest_pause)
 
-    async def _connect(self) -> _Link:
+    async def _connect(self) -> None:
         async with _broker("the broker cannot be reached", self._connect_timeout):
             link = _Link(
                 await aio_pika.connect(
@@ -277,12 +285,12 @@ class RabbitBus:
             )
             try:
                 await self._declare(link)
+                # First this: what a handler fails on, or wants to say, goes out by the same link.
+                self._link = link
+                await link.listen()
             except BaseException:
                 await link.close(self._publish_timeout)
                 raise
-            return link
-
-    # -- what it declares in the broker
 
     async def _declare(self, link: _Link) -> None:
         for name, kind in EXCHANGES.items():
@@ -292,8 +300,7 @@ class RabbitBus:
         for consumer in self._consumers.values():
             channel = await link.channel(AT_ONCE)
             queue = await self._declare_durable(channel, consumer)
-            tag = await queue.consume(partial(self._start, partial(self._take, consumer)))
-            link.consumed.append((queue, tag))
+            link.heard.append((queue, partial(self._start, partial(self._take, consumer))))
         if self._listeners:
             channel = await link.channel(AT_ONCE)
             name = f"{self._service}.private.{random_text(16)}"
@@ -301,7 +308,7 @@ class RabbitBus:
             for types, _ in self._listeners:
                 for message_type in types:
                     await queue.bind(EVENTS, message_type)
-            link.consumed.append((queue, await queue.consume(partial(self._start, self._hear))))
+            link.heard.append((queue, partial(self._start, self._hear)))
         if self._answers:
             channel = await link.channel(ANSWERS_AT_ONCE, confirms=False)
             for query_type in self._answers:
@@ -309,8 +316,7 @@ class RabbitBus:
                     f"{self._service}.answers.{query_type}", durable=True, auto_delete=True
                 )
                 await queue.bind(QUERIES, query_type)
-                tag = await queue.consume(partial(self._start, partial(self._reply, channel)))
-                link.consumed.append((queue, tag))
+                link.heard.append((queue, partial(self._start, partial(self._reply, channel))))
 
     async def _declare_durable(self, channel: AbstractChannel, consumer: _Consumer) -> AbstractQueue:
         name = consumer.queue
@@ -339,8 +345,6 @@ class RabbitBus:
             await queue.bind(EVENTS, message_type)
             await queue.bind(COMMANDS, message_type)
         return queue
-
-    # -- speaking
 
     async def publish(self, envelope: Envelope) -> None:
         message = Message(
@@ -398,8 +402,6 @@ class RabbitBus:
             raise Unavailable("the bus is not connected")
         return self._link
 
-    # -- listening
-
     async def _start(self, work: _Work, message: AbstractIncomingMessage) -> None:
         # aio-pika runs its callbacks in tasks that are cancelled when the connection breaks. Work in hand need not stop
         # for that: what it commits is remembered by the inbox, and the second delivery does nothing.
@@ -447,6 +449,8 @@ class RabbitBus:
         try:
             await self._send(self._own_exchange, routing_key, _copy(message, headers))
         except Unavailable:
+            # Not at once: each return counts as a delivery, and after too many the broker buries the message.
+            await asyncio.sleep(GIVE_BACK_PAUSE)
             await self._give_back(message)
         else:
             await self._acknowledge(message)
@@ -497,8 +501,6 @@ class RabbitBus:
                     mandatory=False,
                 )
         await self._acknowledge(message)
-
-    # -- the dead letters
 
     async def dead_letters(self, queue: str, limit: int = 100) -> list[DeadLetter]:
         letters: list[DeadLetter] = []

@@ -111,6 +111,8 @@ class ProjectAccess(Payload):
     type: str
     roles: Sequence[str] = ()
     rules: Sequence[Mapping[str, Any]] = ()
+    valid_until: datetime | None = None
+    """When a temporary role begins or ends: the answer must be asked anew then."""
 
 
 class ResolveProjectAccess(Query[ProjectAccess]):

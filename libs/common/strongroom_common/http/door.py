@@ -171,7 +171,7 @@ class Door(Generic[S]):
             raise Unauthenticated("log in first: this route needs a bearer token")
         scheme, _, bearer = authorization.partition(" ")
         bearer = bearer.strip()
-        if scheme.lower() != "bearer" or not bearer or len(bearer) > LONGEST_BEARER:
+        if scheme.lower() != "bearer" or not bearer or not bearer.isascii() or len(bearer) > LONGEST_BEARER:
             raise TokenRefused("the Authorization header must be 'Bearer' and a token")
         if bearer.startswith("st."):
             raise Unauthenticated("service tokens are not supported here: use a machine identity's access token")

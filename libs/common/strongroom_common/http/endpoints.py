@@ -34,6 +34,10 @@ class Arrival:
     user_agent: str
     traceparent: str
 
+    def __post_init__(self) -> None:
+        # A header's bytes need not be text; what goes into the audit trail must be.
+        object.__setattr__(self, "user_agent", self.user_agent.encode("utf-8", "replace").decode())
+
 
 @dataclass(slots=True)
 class Reply:

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
 from strongroom_common.http.endpoints import Endpoint
-from strongroom_common.http.models import NoBody, NoQuery
+from strongroom_common.http.models import NoBody
 from strongroom_common.http.router import template_parameters
 
 _REF = "#/components/schemas/{model}"
@@ -51,44 +50,45 @@ _ERROR_SCHEMA: Mapping[str, Any] = {
 def openapi_document(title: str, endpoints: Iterable[Endpoint], version: str = "1") -> dict[str, Any]:
     """Describe one service's routes."""
     endpoints = tuple(endpoints)
-    inputs: set[type[BaseModel]] = set()
-    outputs: set[type[BaseModel]] = set()
+    # All at once: then whatever any model refers to has one definition and one name.
+    wanted: dict[tuple[Any, Any], TypeAdapter[Any]] = {}
     for endpoint in endpoints:
-        if endpoint.body is not NoBody:
-            inputs.add(endpoint.body)
-        if isinstance(endpoint.returns, type) and issubclass(endpoint.returns, BaseModel):
-            outputs.add(endpoint.returns)
-    modes: list[tuple[type[BaseModel], Any]] = [
-        *((model, "validation") for model in sorted(inputs, key=lambda m: m.__qualname__)),
-        *((model, "serialization") for model in sorted(outputs, key=lambda m: m.__qualname__)),
-    ]
-    references, definitions = models_json_schema(modes, ref_template=_REF) if modes else ({}, {})
+        wanted[(endpoint.body, "validation")] = TypeAdapter(endpoint.body)
+        wanted[(endpoint.query, "validation")] = TypeAdapter(endpoint.query)
+        wanted[(endpoint.returns, "serialization")] = TypeAdapter(endpoint.returns)
+    schemas, found = TypeAdapter.json_schemas(
+        [(kind, mode, adapter) for (kind, mode), adapter in wanted.items()], ref_template=_REF
+    )
+    definitions = found.get("$defs", {})
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         path = re.sub(r"\{(\w+):\w+\}", r"{\1}", endpoint.template)
-        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, references)
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, schemas, definitions)
+    for query in {endpoint.query for endpoint in endpoints} | {NoBody}:
+        # A query is shown as its fields; nothing refers to it as a whole.
+        definitions.pop(_name_of(schemas.get((query, "validation"), {})), None)
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},
         "paths": paths,
         "components": {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
-            "schemas": {**definitions.get("$defs", {}), "Error": _ERROR_SCHEMA},
+            "schemas": {**definitions, "Error": _ERROR_SCHEMA},
         },
     }
 
 
-def _operation(endpoint: Endpoint, references: Mapping[Any, Any]) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": endpoint.summary,
         "tags": [endpoint.tag],
         "operationId": f"{endpoint.method.lower()}{re.sub(r'[^A-Za-z0-9]+', '_', endpoint.template)}",
         "security": [] if endpoint.is_public else [{"bearer": []}],
-        "parameters": [*_path_parameters(endpoint), *_query_parameters(endpoint)],
+        "parameters": [*_path_parameters(endpoint), *_query_parameters(endpoint, schemas, definitions)],
         "responses": {
             "200": {
                 "description": "Done.",
-                "content": {"application/json": {"schema": _returned(endpoint, references)}},
+                "content": {"application/json": {"schema": schemas[(endpoint.returns, "serialization")]}},
             },
             **{
                 status: {
@@ -100,17 +100,12 @@ def _operation(endpoint: Endpoint, references: Mapping[Any, Any]) -> dict[str, A
         },
     }
     if endpoint.body is not NoBody:
-        schema = references[(endpoint.body, "validation")]
+        schema = schemas[(endpoint.body, "validation")]
         operation["requestBody"] = {
             "required": True,
             "content": {kind: {"schema": schema} for kind in ("application/json", "application/x-www-form-urlencoded")},
         }
     return operation
-
-
-def _returned(endpoint: Endpoint, references: Mapping[Any, Any]) -> Any:
-    known = references.get((endpoint.returns, "serialization"))
-    return known if known is not None else TypeAdapter(endpoint.returns).json_schema(ref_template=_REF)
 
 
 def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
@@ -125,15 +120,20 @@ def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
     ]
 
 
-def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
-    if endpoint.query is NoQuery:
-        return []
-    schema = endpoint.query.model_json_schema(by_alias=True)
+def _query_parameters(
+    endpoint: Endpoint, schemas: Mapping[Any, Any], definitions: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    schema = schemas[(endpoint.query, "validation")]
+    schema = definitions.get(_name_of(schema), schema)
     required = set(schema.get("required", ()))
     return [
         {"name": name, "in": "query", "required": name in required, "schema": part}
         for name, part in schema.get("properties", {}).items()
     ]
+
+
+def _name_of(schema: Mapping[str, Any]) -> str:
+    return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
 INVENTORY_HEAD = "method\tpath\tservice\tcallers\tpermission\taudit\trate"

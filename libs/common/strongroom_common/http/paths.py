@@ -16,6 +16,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # An address is printable ASCII (RFC 3986); what the server makes of other bytes is not text that can be passed on.
 _FORBIDDEN = re.compile(r"[^\x21-\x7e]|[\\#]")
 _FORBIDDEN_IN_QUERY = re.compile(r"[^\x21-\x7e]")
+_PLAIN = re.compile(r"(?:/[A-Za-z0-9_-]+)+")
 _SEPARATOR = re.compile(r"[/\\\x00-\x1f\x7f]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
@@ -42,6 +43,9 @@ def parse_target(raw: str) -> Target:
         path = path[:-1]
     if path == "/":
         return Target(path, (), query)
+    if _PLAIN.fullmatch(path):
+        # Nearly every path: letters and digits need no second look.
+        return Target(path, tuple(path[1:].split("/")), query)
     return Target(path, tuple(_segment(part) for part in path[1:].split("/")), query)
 
 

@@ -94,8 +94,8 @@ class Replays:
         Raises `InvalidInput` (422) for a key used with another request, `Stale` (409) while the first one is under way
         or when its answer was lost.
         """
-        if not 1 <= len(key) <= 255:
-            raise InvalidInput.of_field(["Idempotency-Key"], "too_big", "must be 1 to 255 characters long")
+        if not 1 <= len(key) <= 255 or not key.isprintable():
+            raise InvalidInput.of_field(["Idempotency-Key"], "custom", "must be 1 to 255 readable characters long")
         scope = sha256("\x00".join((caller, method, path, key)).encode()).digest()
         fingerprint = sha256(query.encode() + b"\x00" + body).digest()
         now = self._clock.now()

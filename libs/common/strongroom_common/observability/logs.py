@@ -58,7 +58,10 @@ def set_up_logging(*, level: str = "info", form: LogFormat = "json", service: st
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if form == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=28)
+        # Its own way of printing errors would show local variables, and with them secrets.
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), pad_event_to=28, exception_formatter=structlog.dev.plain_traceback
+        )
     )
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -79,7 +82,8 @@ def set_up_logging(*, level: str = "info", form: LogFormat = "json", service: st
     if service:
         structlog.contextvars.bind_contextvars(service=service)
     # These say at info what only their own authors want to know; their warnings still come through.
-    for noisy in ("aiormq", "aio_pika", "alembic", "asyncio", "sqlalchemy.engine", "aiohttp.access"):
+    logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # each failed attempt to connect; ours says it once
+    for noisy in ("aio_pika", "alembic", "asyncio", "sqlalchemy.engine", "aiohttp.access"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -107,7 +107,8 @@ async def listening(
         auto_decompress=not forwards,
         handler_cancellation=forwards,
     )
-    runner = web.ServerRunner(server, shutdown_timeout=drain)
+    # aiohttp takes zero for "as long as it takes".
+    runner = web.ServerRunner(server, shutdown_timeout=max(drain, 0.01))
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port, backlog=512)

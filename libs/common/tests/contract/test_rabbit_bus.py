@@ -55,13 +55,26 @@ class RabbitWorld(BusWorld):
     async def close(self) -> None:
         for bus in self.joined:
             await bus.close(timedelta())
-        # The broker is shared: what nobody will use again must not slow down the tests after us.
+
+    async def remove_queues(self) -> None:
+        """Leave nothing behind that slows down the tests after us, for all of them share the broker."""
+        rooms = [f"retry.{delay // timedelta(milliseconds=1)}" for delay in self.retry_delays]
         async with await aio_pika.connect(self.url.reveal()) as connection:
             channel = await connection.channel()
-            rooms = [f"retry.{delay // timedelta(milliseconds=1)}" for delay in self.retry_delays]
             for service, queue in (("painter", "things"), ("shop", "events")):
-                for rest in ([], ["dead"], *([room] for room in rooms)):
+                # Each before the one that it hands on to.
+                for rest in (*([room] for room in rooms), [], ["dead"]):
                     await channel.queue_delete(self.name_of(service, queue, *rest))
+
+
+class Gap:
+    """Counts how often the bus was away and is back."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def __call__(self) -> None:
+        self.count += 1
 
 
 @pytest.fixture
@@ -81,8 +94,10 @@ async def taken_over(world: BusWorld) -> Recorder:
 
 class TestRabbitBus(BusContract):
     @pytest.fixture
-    def world(self, world: RabbitWorld) -> RabbitWorld:
-        return world
+    async def world(self, world: RabbitWorld) -> AsyncIterator[RabbitWorld]:
+        yield world
+        await world.close()
+        await world.remove_queues()
 
     async def raw_dead(self, world: BusWorld) -> Sequence[bytes]:
         assert isinstance(world, RabbitWorld)
@@ -158,12 +173,12 @@ class TestRabbitBus(BusContract):
         handler = Recorder(then=handle)
         bus = world.service()
         bus.consume(world.queue, [world.painted.type], handler)
+        bus.after_gap(gap := Gap())
         await world.open()
         event = await world.send(world.painted())
         await eventually(lambda: handler.got)
         await asyncio.to_thread(rabbit_server.control, "close_all_connections", "a test")
-        await eventually(lambda: not bus.is_connected())
-        await eventually(bus.is_connected)
+        await eventually(lambda: gap.count)
         go_on.set()
         await eventually(lambda: len(ended) == 2)
         assert handler.got == [event, event], "delivered again, for the first delivery could not be acknowledged"
@@ -203,11 +218,11 @@ class TestRabbitBus(BusContract):
     async def test_a_queue_that_somebody_deletes_is_made_again(self, world: RabbitWorld) -> None:
         bus = world.service()
         bus.consume(world.queue, [world.painted.type], handler := Recorder())
+        bus.after_gap(gap := Gap())
         await world.open()
         async with await aio_pika.connect(world.url.reveal()) as connection:
             await (await connection.channel()).queue_delete(world.queue)
-        await eventually(lambda: not bus.is_connected())
-        await eventually(bus.is_connected)
+        await eventually(lambda: gap.count)
         event = await world.send(world.painted())
         await eventually(lambda: handler.got == [event])
 
@@ -276,25 +291,23 @@ asyncio.run(main())
 
 
 class TestOutages:
-    """The broker goes away and comes back, and nobody has to do anything."""
+    """The broker goes away and comes back, and nobody has to do anything.
+
+    The queues stay: RabbitMQ 3.10 does not bear it well when some are deleted while it is still starting others.
+    """
 
     async def test_everything_goes_on_after_a_restart(self, world: RabbitWorld, rabbit_server: RabbitServer) -> None:
-        gaps: list[None] = []
-
-        async def forget() -> None:
-            gaps.append(None)
-
         async def answer(_: Envelope) -> dict[str, Any]:
             return {"name": "red"}
 
         bus = world.service()
         bus.consume(world.queue, [world.painted.type, world.paint.type], handled := Recorder())
         bus.overhear([world.painted.type], heard := Recorder())
-        bus.after_gap(forget)
+        bus.after_gap(gap := Gap())
         bus.answer(world.what_colour.type, answer)
         world.service("asker")
         await world.open()
-        assert gaps == []
+        assert gap.count == 0
         await asyncio.to_thread(rabbit_server.stop)
         try:
             await eventually(lambda: not bus.is_connected())
@@ -311,7 +324,7 @@ class TestOutages:
         await eventually(lambda: set(handled.ids()) == {event.id, command.id})
         await eventually(lambda: heard.got == [event])
         assert await world.ask() == {"name": "red"}
-        assert gaps == [None]
+        assert gap.count == 1
 
     async def test_what_lies_in_a_broker_is_there_after_it_was_killed(self, rabbit_server: RabbitServer) -> None:
         go_on = asyncio.Event()
