@@ -4,6 +4,8 @@ from pathlib import Path
 
 from strongroom_common.http.openapi import INVENTORY_HEAD, inventory
 from strongroom_common.http.paths import parse_target
+from strongroom_gateway.service import tables
+from strongroom_gateway.settings import GatewaySettings
 from strongroom_standalone.house import service_doors
 
 INVENTORY = Path(__file__).resolve().parents[2] / "docs" / "routes.tsv"
@@ -39,9 +41,19 @@ def test_every_route_that_needs_a_caller_names_what_it_needs_and_records() -> No
         f"{endpoint.method} {endpoint.template}"
         for door in service_doors().values()
         for endpoint in door.endpoints
-        if not endpoint.permission or (endpoint.is_write and not endpoint.audit)
+        if not endpoint.is_public and (not endpoint.permission or (endpoint.is_write and not endpoint.audit))
     ]
     assert silent == []
+
+
+def test_the_gateway_leads_to_the_service_that_declares_the_route() -> None:
+    prefixes = tables(GatewaySettings()).routes
+    for name, door in service_doors().items():
+        for endpoint in door.endpoints:
+            segments = parse_target(endpoint.template.replace("{", "").replace("}", "").replace(":uuid", "")).segments
+            found = prefixes.find(segments)
+            assert found is not None, endpoint.template
+            assert found.value == name, endpoint.template
 
 
 def test_every_declared_path_is_canonical_and_has_one_owner() -> None:

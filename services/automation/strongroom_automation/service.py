@@ -1,5 +1,6 @@
 """Puts the automation service together: the only file that names concrete classes."""
 
+from strongroom_automation.settings import AutomationSettings
 from strongroom_common.bus.port import Bus
 from strongroom_common.contracts.audit import AutomationAudited
 from strongroom_common.contracts.identity import AutomationTokensUsed
@@ -7,7 +8,6 @@ from strongroom_common.kernel.clock import Clock
 from strongroom_common.runtime.jobs import Jobs
 from strongroom_common.runtime.listening import Listeners
 from strongroom_common.runtime.services import Foundations, Service
-from strongroom_automation.settings import AutomationSettings
 
 MIGRATIONS = "strongroom_automation.migrations"
 

@@ -41,7 +41,9 @@ def upstreams(settings: GatewaySettings) -> list[Upstream]:
 
 def tables(settings: GatewaySettings) -> Tables:
     """Read the tables that the settings name; raises `BadTable`."""
-    return Tables.read(settings.routes_file or SHIPPED_ROUTES, settings.limits_file or SHIPPED_LIMITS)
+    return Tables.read(
+        settings.routes_file or SHIPPED_ROUTES, settings.limits_file or SHIPPED_LIMITS, settings.rate_limits
+    )
 
 
 def build_edge(settings: GatewaySettings, clock: Clock, doors: Mapping[str, Door[Any]]) -> Edge:

@@ -10,7 +10,8 @@ from pydantic_settings import SettingsConfigDict
 from strongroom_common.access.networks import parse_network
 from strongroom_common.kernel.errors import InvalidInput
 from strongroom_common.runtime.settings import CommonSettings, ListSetting
-from strongroom_gateway.usecases.forwarding import SERVICES, Limited
+from strongroom_gateway.store.files import Limited
+from strongroom_gateway.usecases.forwarding import SERVICES
 
 PREFIX = "STRONGROOM_GATEWAY_"
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
@@ -41,7 +41,7 @@ def start(
     """Start everything, until Ctrl-C or SIGTERM."""
     if context.invoked_subcommand is not None:
         return
-    given = {"host": host, "port": port, "data": data}
+    given: dict[str, Any] = {"host": host, "port": port, "data": data}
     try:
         settings = StandaloneSettings(**{key: value for key, value in given.items() if value is not None})
     except ValidationError as error:

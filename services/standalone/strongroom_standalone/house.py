@@ -111,8 +111,7 @@ async def _migrate(name: str, plan: _Plan, url: Secret, say: Say) -> None:
 def _build(
     plan: _Plan, settings: StandaloneSettings, keyrings: Mapping[str, Secret], name: str, url: Secret, bus: MemoryBus
 ) -> Service:
-    try:
-        told = plan.settings(
+    told = plan.settings(
         database_url=url,
         bus_url=Secret(""),
         master_keys=keyrings[name],

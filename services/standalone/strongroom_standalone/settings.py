@@ -1,4 +1,4 @@
-"""What `standalone` can be told: arguments first, then `STRONGROOM_STANDALONE_...`. All else has a default that works."""
+"""What `standalone` can be told: arguments first, then `STRONGROOM_STANDALONE_...`. Everything has a default."""
 
 from pathlib import Path
 from typing import Literal

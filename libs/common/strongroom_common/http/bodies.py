@@ -3,7 +3,8 @@
 import re
 from urllib.parse import parse_qsl
 
-from aiohttp.web import BaseRequest
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web import BaseRequest, RequestPayloadError
 
 from strongroom_common.kernel.errors import InvalidInput, TooLarge
 
@@ -23,11 +24,14 @@ async def read_body(request: BaseRequest, most_bytes: int) -> bytes:
         raise _too_large(most_bytes)
     chunks: list[bytes] = []
     size = 0
-    async for chunk in request.content.iter_any():
-        size += len(chunk)
-        if size > most_bytes:
-            raise _too_large(most_bytes)
-        chunks.append(chunk)
+    try:
+        async for chunk in request.content.iter_any():
+            size += len(chunk)
+            if size > most_bytes:
+                raise _too_large(most_bytes)
+            chunks.append(chunk)
+    except (RequestPayloadError, HttpProcessingError, ConnectionError):
+        raise InvalidInput("the body broke off or is not well-formed") from None
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 

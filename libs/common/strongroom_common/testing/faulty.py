@@ -1,7 +1,7 @@
 """Run a module of ours in a process that dies, without a word, at a named place.
 
-`python -m strongroom_common.testing.faulty PLACE TRIGGER MODULE [ARGUMENT ...]`: as soon as the file TRIGGER exists, the
-next time PLACE is reached (see `kernel.faults`) the process kills itself with SIGKILL.
+`python -m strongroom_common.testing.faulty PLACE TRIGGER MODULE [ARGUMENT ...]`: as soon as the file TRIGGER exists,
+the next time PLACE is reached (see `kernel.faults`) the process kills itself with SIGKILL.
 """
 
 import os

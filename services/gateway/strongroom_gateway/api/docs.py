@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from functools import cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,8 +43,7 @@ _POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        # React writes style attributes; they can change how this page looks and nothing else.
-        "style-src 'self' 'unsafe-inline'",
+        "style-src 'self'",
         "img-src 'self' data:",
         "connect-src 'self'",
         "base-uri 'none'",
@@ -66,6 +64,7 @@ class DocsPages:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
+        self._assets: Mapping[str, bytes] = {}
 
     async def page(self, request: BaseRequest) -> Response:
         """Show the page."""
@@ -78,9 +77,10 @@ class DocsPages:
     async def asset(self, request: BaseRequest) -> Response:
         """Serve one of the page's parts."""
         name = request.path.rstrip("/").rpartition("/")[2]
-        # Read once, off the loop: the largest is more than a megabyte.
-        files = self.__dict__.get("_files") or await asyncio.to_thread(lambda: self._files)
-        return _answer(request, files[name], _ASSETS[name], {})
+        if not self._assets:
+            # Off the loop: the largest is more than a megabyte.
+            self._assets = await asyncio.to_thread(_read_assets)
+        return _answer(request, self._assets[name], _ASSETS[name], {})
 
     async def document(self, request: BaseRequest) -> Response:
         """Show the merged document."""
@@ -91,14 +91,14 @@ class DocsPages:
         """The parts below `/api/docs/`."""
         return tuple(_ASSETS)
 
-    @cached_property
-    def _files(self) -> Mapping[str, bytes]:
-        # The package is found, not imported: it would import a web framework, and only its files are wanted.
-        spec = find_spec("flask_swagger_ui")
-        if spec is None or not spec.submodule_search_locations:
-            raise FileNotFoundError("the package flask-swagger-ui is not installed")
-        folder = Path(spec.submodule_search_locations[0]) / "dist"
-        return {name: (folder / name).read_bytes() for name in _ASSETS}
+
+def _read_assets() -> Mapping[str, bytes]:
+    # The package is found, not imported: it would import a web framework, and only its files are wanted.
+    spec = find_spec("flask_swagger_ui")
+    if spec is None or not spec.submodule_search_locations:
+        raise FileNotFoundError("the package flask-swagger-ui is not installed")
+    folder = Path(spec.submodule_search_locations[0]) / "dist"
+    return {name: (folder / name).read_bytes() for name in _ASSETS}
 
 
 def _answer(request: BaseRequest, body: bytes, content_type: str, headers: Mapping[str, str]) -> Response:

@@ -9,7 +9,7 @@ _SCHEMAS = "#/components/schemas/"
 def merge(
     title: str, version: str, documents: Mapping[str, Mapping[str, Any]], unavailable: Sequence[str]
 ) -> dict[str, Any]:
-    """Merge the services' documents. A schema `Name` of a service becomes `service.Name`: two services may share names."""
+    """Merge the services' documents; a schema `Name` becomes `service.Name`, since two services may share a name."""
     paths: dict[str, dict[str, Any]] = {}
     components: dict[str, dict[str, Any]] = {}
     tags: dict[str, Any] = {}

@@ -83,6 +83,6 @@ def _segments(pattern: str) -> list[str]:
     if not pattern.startswith("/") or not pattern.isascii() or not pattern.isprintable():
         raise BadTable(f"{pattern!r} is not a path")
     for segment in segments:
-        if not segment.strip(". ") or set(segment) & set("%\\?#{}") or (ANY in segment and segment != ANY):
+        if not segment.strip(". ") or set(segment) & set(" %\\?#{}") or (ANY in segment and segment != ANY):
             raise BadTable(f"{pattern!r} is not a path of plain segments and single asterisks")
     return segments

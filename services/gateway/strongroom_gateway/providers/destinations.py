@@ -19,7 +19,7 @@ class UpstreamBroke(StrongroomError):
     label = "BadGateway"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Errand:
     """One request on its way to a service, with all that the gateway found out about it."""
 

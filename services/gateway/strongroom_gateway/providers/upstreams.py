@@ -5,7 +5,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 from aiohttp import (
@@ -62,7 +61,7 @@ class Upstream:
         most_body_bytes: int,
     ) -> None:
         self._name = name
-        self._base = URL(url)
+        self._origin = url
         self._answer_seconds = answer_seconds
         self._most_connections = most_connections
         self._most_body_bytes = most_body_bytes
@@ -81,7 +80,6 @@ class Upstream:
             # One caller's cookies are not another's.
             cookie_jar=DummyCookieJar(),
             auto_decompress=False,
-            skip_auto_headers=_NOT_ADDED,
             timeout=self._timeout,
         )
         # Left alone, aiohttp sends PUT and DELETE again on a new connection. Whether they had already been carried out
@@ -118,19 +116,18 @@ class Upstream:
             raise TimedOut(f"the {self._name} service did not answer within {self._answer_seconds:g} seconds") from None
         finally:
             if upload is not None:
-                # Whoever reads the rest of the request next must be the only one who does.
-                await upload.closed()
+                await upload.stop()
 
     async def describe(self) -> Mapping[str, Any]:
         try:
             async with (
                 asyncio.timeout(DESCRIBE_SECONDS),
-                self._open_session().get(self._base / "/".join(OPENAPI_SEGMENTS), allow_redirects=False) as answer,
+                self._open_session().get("/".join((self._origin, *OPENAPI_SEGMENTS)), allow_redirects=False) as answer,
             ):
                 answer.raise_for_status()
                 document = orjson.loads(await answer.read())
         except (ClientError, TimeoutError, ValueError) as error:
-            log.info("document_unavailable", service=self._name, reason=f"{type(error).__name__}: {error}")
+            log.info("document_unavailable", service=self._name, reason=type(error).__name__)
             raise Unavailable(f"the {self._name} service does not describe itself") from None
         return document if isinstance(document, dict) else {}
 
@@ -145,11 +142,14 @@ class Upstream:
         headers = _request_headers(errand)
         if isinstance(body, _Upload) and errand.request.content_length is not None:
             headers[hdrs.CONTENT_LENGTH] = str(errand.request.content_length)
+        not_added = [name for name in _NOT_ADDED if name not in headers] or None
         session = self._open_session()
         attempt = 1
         while True:
             try:
-                return await session.request(method, url, headers=headers, data=body, allow_redirects=False)
+                return await session.request(
+                    method, url, headers=headers, data=body, allow_redirects=False, skip_auto_headers=not_added
+                )
             except (ClientConnectorError, ConnectionTimeoutError) as error:
                 # Nothing has been sent: this may be repeated whatever it is.
                 self._note("upstream_unreachable", errand, attempt, error)
@@ -219,65 +219,64 @@ class Upstream:
         return response
 
     def _url_of(self, errand: Errand) -> URL:
-        path, query = errand.target.raw_path, errand.target.query
-        if not path.isascii() or not query.isascii():
-            path, query = quote(path, safe=_SAFE), quote(query, safe=_SAFE)
-        base = self._base
-        return URL.build(
-            scheme=base.scheme, host=base.host or "", port=base.port, path=path, query_string=query, encoded=True
-        )
+        target = errand.target
+        query = f"?{target.query}" if target.query else ""
+        return URL(f"{self._origin}{target.raw_path}{query}", encoded=True)
 
     def _note(self, event: str, errand: Errand, attempt: int, error: BaseException) -> None:
+        # Not the error's own words: some of them quote the address with its query.
         log.warning(
             event,
             service=self._name,
             request_id=errand.arrival.request_id,
             method=errand.request.method,
             attempt=attempt,
-            reason=f"{type(error).__name__}: {error}",
+            reason=type(error).__name__,
         )
-
-
-_SAFE = "".join(chr(code) for code in range(0x21, 0x7F))
 
 
 class _Upload:
     """A request's body, passed on chunk by chunk and cut off beyond the limit."""
 
     def __init__(self, request: BaseRequest, most_bytes: int) -> None:
-        self._request = request
+        self._content = request.content
         self._most_bytes = most_bytes
-        self._is_done: asyncio.Event | None = None
+        self._size = 0
+        self._is_over = False
+        self._is_quiet = asyncio.Event()
+        self._is_quiet.set()
         self.is_waiting = False
+        """It is the client who keeps us waiting, or did when we gave up."""
         self.failure: StrongroomError | None = None
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        self._is_done = asyncio.Event()
-        size = 0
-        content = self._request.content
-        try:
-            while True:
-                self.is_waiting = True
-                try:
-                    chunk = await content.readany()
-                except (RequestPayloadError, HttpProcessingError, ConnectionError):
-                    self.failure = InvalidInput("the body broke off or is not well-formed")
-                    raise self.failure from None
-                self.is_waiting = False
-                if not chunk:
-                    return
-                size += len(chunk)
-                if size > self._most_bytes:
-                    self.failure = TooLarge(f"the body is larger than {self._most_bytes} bytes")
-                    raise self.failure
-                yield chunk
-        finally:
-            self._is_done.set()
+    def __aiter__(self) -> "_Upload":
+        return self
 
-    async def closed(self) -> None:
-        """Return when nobody reads the request any more."""
-        if self._is_done is not None:
-            await self._is_done.wait()
+    async def __anext__(self) -> bytes:
+        if self._is_over:
+            raise StopAsyncIteration
+        self._is_quiet.clear()
+        self.is_waiting = True
+        try:
+            chunk = await self._content.readany()
+        except (RequestPayloadError, HttpProcessingError, ConnectionError):
+            self.failure = InvalidInput("the body broke off or is not well-formed")
+            raise self.failure from None
+        finally:
+            self._is_quiet.set()
+        self.is_waiting = False
+        if not chunk:
+            raise StopAsyncIteration
+        self._size += len(chunk)
+        if self._size > self._most_bytes:
+            self.failure = TooLarge(f"the body is larger than {self._most_bytes} bytes")
+            raise self.failure
+        return chunk
+
+    async def stop(self) -> None:
+        """Read no more: the server reads the rest of the request, and must be the only one who does."""
+        self._is_over = True
+        await self._is_quiet.wait()
 
 
 def _request_headers(errand: Errand) -> CIMultiDict[str]:

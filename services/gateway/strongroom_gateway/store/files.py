@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -14,16 +13,11 @@ from strongroom_gateway.domain.prefixes import ANY, BadTable, Prefixes
 SHIPPED_ROUTES = Path(__file__).parent.parent / "routes.toml"
 SHIPPED_LIMITS = Path(__file__).parent.parent / "limits.toml"
 
+Limited = Literal["off", "logins", "all"]
+"""Which rules count: none, those with `always`, every one."""
+
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """What the gateway lets through."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """Requests of a route fall into a bucket; `is_always` counts them even where only logins are limited."""
-
-    bucket: Bucket
-    is_always: bool
 
 
 class _Part(BaseModel):
@@ -70,11 +64,11 @@ def read_routes(path: Path, services: Iterable[str]) -> Prefixes[str]:
     return _prefixes(path, owners)
 
 
-def read_limits(path: Path) -> Mapping[str, Prefixes[Limit]]:
-    """Read what falls into which bucket, by method; raises `BadTable`."""
+def read_limits(path: Path, limited: Limited) -> Mapping[str, Prefixes[Bucket]]:
+    """Read which requests are counted, and in which bucket, by method; raises `BadTable`."""
     found = _read(path, _LimitsFile)
     buckets = {name: Bucket(name, part.most, part.seconds, part.key) for name, part in found.buckets.items()}
-    rules: dict[str, dict[str, Limit]] = {method: {} for method in METHODS}
+    rules: dict[str, dict[str, _RulePart]] = {method: {} for method in METHODS}
     for rule in found.rules:
         if rule.bucket not in buckets:
             raise BadTable(f"{path}: there is no bucket {rule.bucket!r}")
@@ -84,8 +78,19 @@ def read_limits(path: Path) -> Mapping[str, Prefixes[Limit]]:
             for pattern in rule.paths:
                 if pattern in rules[method]:
                     raise BadTable(f"{path}: {method} {pattern} falls into two buckets")
-                rules[method][pattern] = Limit(buckets[rule.bucket], rule.always)
-    return {method: _prefixes(path, patterns) for method, patterns in rules.items()}
+                rules[method][pattern] = rule
+    for patterns in rules.values():
+        _prefixes(path, patterns)
+    return {
+        method: Prefixes(
+            {
+                pattern: buckets[rule.bucket]
+                for pattern, rule in patterns.items()
+                if limited == "all" or (limited == "logins" and rule.always)
+            }
+        )
+        for method, patterns in rules.items()
+    }
 
 
 def _read(path: Path, model: type[F]) -> F:

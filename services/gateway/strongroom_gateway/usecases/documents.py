@@ -40,10 +40,15 @@ class Documents:
     async def _merge(self) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = {destination.name: group.create_task(_described(destination)) for destination in self._destinations}
-        found = {name: task.result() for name, task in tasks.items()}
-        missing = [name for name, document in found.items() if document is None]
-        documents = {"gateway": self._own, **{name: found[name] for name in found if found[name] is not None}}
-        self._document = orjson.dumps(merge("Strongroom", _version(), documents, missing))  # type: ignore[arg-type]  # None is left out
+        documents: dict[str, Mapping[str, Any]] = {"gateway": self._own}
+        missing: list[str] = []
+        for name, task in tasks.items():
+            document = task.result()
+            if document is None:
+                missing.append(name)
+            else:
+                documents[name] = document
+        self._document = orjson.dumps(merge("Strongroom", _version(), documents, missing))
         self._stale_at = self._clock.monotonic() + (REMEMBERED_INCOMPLETE if missing else REMEMBERED)
 
 

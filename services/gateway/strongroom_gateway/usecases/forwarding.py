@@ -5,22 +5,19 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
 
 from strongroom_common.http.paths import Target
 from strongroom_common.kernel.clock import Clock
 from strongroom_common.observability.logs import get_logger
-from strongroom_gateway.domain.limits import Reading, Windows, caller_of
+from strongroom_gateway.domain.limits import Bucket, Reading, Windows, caller_of
 from strongroom_gateway.domain.prefixes import BadTable, Prefixes
 from strongroom_gateway.providers.destinations import Destination
-from strongroom_gateway.store.files import METHODS, Limit, read_limits, read_routes
+from strongroom_gateway.store.files import METHODS, Limited, read_limits, read_routes
 
 log = get_logger(__name__)
 
 SERVICES = ("identity", "secrets", "pki", "automation")
 """Whom a table may name. One that is not part of this installation has no routes."""
-
-Limited = Literal["off", "logins", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +25,12 @@ class Tables:
     """What the files say."""
 
     routes: Prefixes[str]
-    limits: Mapping[str, Prefixes[Limit]]
+    limits: Mapping[str, Prefixes[Bucket]]
 
     @classmethod
-    def read(cls, routes_file: Path, limits_file: Path) -> "Tables":
+    def read(cls, routes_file: Path, limits_file: Path, limited: Limited) -> "Tables":
         """Read both files; raises `BadTable`."""
-        return cls(read_routes(routes_file, SERVICES), read_limits(limits_file))
+        return cls(read_routes(routes_file, SERVICES), read_limits(limits_file, limited))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +56,9 @@ class Forwarding:
         """Raises `BadTable`."""
         self._destinations = {destination.name: destination for destination in destinations}
         self._clock = clock
-        self._files = (routes_file, limits_file)
-        self._limited = limited
+        self._sources = (routes_file, limits_file, limited)
         self._windows = Windows()
-        self._tables = Tables.read(*self._files)
+        self._tables = Tables.read(*self._sources)
 
     @property
     def destinations(self) -> Sequence[Destination]:
@@ -80,7 +76,7 @@ class Forwarding:
     def reload(self) -> bool:
         """Read the files anew; a bad one changes nothing."""
         try:
-            self._tables = Tables.read(*self._files)
+            self._tables = Tables.read(*self._sources)
         except BadTable as error:
             log.error("tables_refused", reason=str(error))
             return False
@@ -99,12 +95,10 @@ class Forwarding:
 
     def count(self, method: str, target: Target, client_address: str, authorization: str | None) -> Reading | None:
         """Count the request against its bucket; None where nothing is limited."""
-        if self._limited == "off":
-            return None
         match = self._tables.limits[method].find(target.segments)
-        if match is None or not (match.value.is_always or self._limited == "all"):
+        if match is None:
             return None
-        bucket = match.value.bucket
+        bucket = match.value
         caller = caller_of(client_address)
         if bucket.key == "bearer" and authorization is not None:
             caller = sha256(authorization.encode("utf-8", "surrogateescape")).hexdigest()

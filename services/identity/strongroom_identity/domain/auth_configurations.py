@@ -31,10 +31,10 @@ class TokenSettings:
 class Lockout:
     """When too many wrong secrets close the door. Lengths in seconds."""
 
-    is_enabled: bool
-    threshold: int
-    duration: int
-    counter_reset: int
+    is_enabled: bool = True
+    threshold: int = 3
+    duration: int = 300
+    counter_reset: int = 30
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,19 @@ PREFIX = 4
 
 
 @dataclass(frozen=True)
+class MatchingSecret:
+    """The secret that a login came with, as far as the login's decision goes."""
+
+    id: UUID
+    ttl: int
+    created_at: datetime
+
+    def is_expired(self, now: datetime) -> bool:
+        """It is older than it may become."""
+        return self.ttl > 0 and now >= self.created_at + timedelta(seconds=self.ttl)
+
+
+@dataclass(frozen=True)
 class ClientSecret:
     """What is known of a secret once it was shown. A `uses_limit` or `ttl` (seconds) of 0 is none."""
 
@@ -55,7 +68,3 @@ class ClientSecret:
             created_at=now,
             updated_at=now,
         )
-
-    def is_expired(self, now: datetime) -> bool:
-        """It is older than it may become."""
-        return self.ttl > 0 and now >= self.created_at + timedelta(seconds=self.ttl)

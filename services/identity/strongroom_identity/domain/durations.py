@@ -5,7 +5,7 @@ from datetime import timedelta
 
 LONGEST = timedelta(days=3650)
 
-_FORM = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+)?")
+_FORM = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*([a-z]+)?")
 _UNITS = {
     timedelta(milliseconds=1): ("ms", "msec", "msecs", "millisecond", "milliseconds"),
     timedelta(seconds=1): ("s", "sec", "secs", "second", "seconds"),

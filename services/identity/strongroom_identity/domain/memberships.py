@@ -1,7 +1,7 @@
 """Who belongs where, with which roles, and until when."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -90,7 +90,3 @@ class Membership:
             updated_at=now,
             roles=tuple(roles),
         )
-
-    def in_project(self, project_id: UUID) -> "Membership":
-        """The same subject with the same roles in a project."""
-        return replace(self, id=new_id(), project_id=project_id)

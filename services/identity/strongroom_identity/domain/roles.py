@@ -4,18 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from strongroom_common.access.roles import ORGANIZATION_ROLES, PROJECT_ROLES, PredefinedRole
 from strongroom_common.access.rules import Rule
 
 CUSTOM = "custom"
 """What a membership shows as its role where the role is a custom one."""
-
-_WIRE_RULES = {
-    id(role): tuple(rule.to_wire() for rule in role.rules)
-    for role in (*PROJECT_ROLES.values(), *ORGANIZATION_ROLES.values())
-}
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,13 @@ class CustomRole:
 
 
 Role = PredefinedRole | CustomRole
+
+_PLACEHOLDERS = UUID("6f1c2f0e-2f3f-5b0a-9d51-0a6c7e1d5b3a")
+
+
+def placeholder_id(slug: str) -> UUID:
+    """The id under which a predefined role, which is no row, is listed: the same one everywhere and for ever."""
+    return uuid5(_PLACEHOLDERS, slug)
 
 
 def predefined(slug: str, project_type: str | None) -> PredefinedRole | None:
@@ -62,5 +64,5 @@ def rules_together(
         if permissions is not None:
             together += permissions
         elif slug in roles:
-            together += _WIRE_RULES[id(roles[slug])]
+            together += [rule.to_wire() for rule in roles[slug].rules]
     return together

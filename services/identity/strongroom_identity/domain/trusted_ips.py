@@ -10,7 +10,7 @@ TrustedIps = tuple[Mapping[str, Any], ...]
 """As clients read them and as they are stored: {type, ipAddress, prefix}; a plain address has no prefix."""
 
 ANYWHERE: TrustedIps = (
-    {"type": "ipv4", "ipAddress": "0.0.0.0", "prefix": 0},
+    {"type": "ipv4", "ipAddress": "0.0.0.0", "prefix": 0},  # noqa: S104 - nothing is bound to it
     {"type": "ipv6", "ipAddress": "::", "prefix": 0},
 )
 

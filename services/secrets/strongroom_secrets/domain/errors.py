@@ -69,7 +69,9 @@ class RotatedSecret(Conflict):
     """A rotation owns these secrets: it alone may change value and name, or delete."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        super().__init__(f"A rotation owns {listed(names)}: value and name cannot be changed here, nor can it be deleted")
+        super().__init__(
+            f"A rotation owns {listed(names)}: value and name cannot be changed here, nor can it be deleted"
+        )
 
 
 class PersonalByMachine(Conflict):

@@ -70,6 +70,6 @@ def parent_and_name(path: str) -> tuple[str, str]:
 
 
 def below(path: str) -> tuple[str, str]:
-    """Return the bounds, in byte order, between which all paths below this one lie: at least the first, before the last."""
+    """Return bounds, in byte order, of all paths below this one: from the first on, before the last."""
     prefix = ROOT if path == ROOT else path + "/"
     return prefix, prefix[:-1] + "0"

@@ -79,9 +79,14 @@ class SecretChange:
     comment: str | None = None
     metadata: tuple[MetadataEntry, ...] | None = None
     skip_multiline_encoding: bool | None = None
-    reminder_note: str | None | Unchanged = UNCHANGED
-    reminder_repeat_days: int | None | Unchanged = UNCHANGED
+    reminder_note: str | Unchanged | None = UNCHANGED
+    reminder_repeat_days: int | Unchanged | None = UNCHANGED
     tag_ids: tuple[str, ...] = ()
+
+    @property
+    def renamed_to(self) -> str | None:
+        """The name that it shall have from now on, if that is another one."""
+        return self.new_name if self.new_name != self.name else None
 
     def as_new(self, name: str) -> NewSecret:
         """The secret that an upsert makes of it."""
@@ -155,9 +160,7 @@ class SecretState:
                 if change.skip_multiline_encoding is None
                 else change.skip_multiline_encoding
             ),
-            reminder_note=(
-                self.reminder_note if isinstance(change.reminder_note, Unchanged) else change.reminder_note
-            ),
+            reminder_note=(self.reminder_note if isinstance(change.reminder_note, Unchanged) else change.reminder_note),
             reminder_repeat_days=(
                 self.reminder_repeat_days
                 if isinstance(change.reminder_repeat_days, Unchanged)

@@ -56,7 +56,8 @@ _INSERT = text(
     """
     INSERT INTO folders
         (project_id, id, environment_id, parent_id, name, path, description, created_at, updated_at)
-    SELECT :project_id, id, :environment_id, parent_id, name, path, description, :now, :now
+    SELECT CAST(:project_id AS uuid), id, CAST(:environment_id AS uuid), parent_id, name, path, description,
+        CAST(:now AS timestamptz), CAST(:now AS timestamptz)
     FROM unnest(
         CAST(:ids AS uuid[]), CAST(:parent_ids AS uuid[]), CAST(:names AS text[]), CAST(:paths AS text[]),
         CAST(:descriptions AS text[])
@@ -90,9 +91,7 @@ _DELETE = text("DELETE FROM folders WHERE project_id = :project_id AND id = :id"
 
 async def find_at(work: UnitOfWork, project_id: UUID, environment_id: UUID, paths: Sequence[str]) -> dict[str, UUID]:
     """Return the ids of those of these paths that exist."""
-    rows = await work.rows(
-        _FIND_AT, {"project_id": project_id, "environment_id": environment_id, "paths": paths}
-    )
+    rows = await work.rows(_FIND_AT, {"project_id": project_id, "environment_id": environment_id, "paths": paths})
     return {row.path: row.id for row in rows}
 
 

@@ -50,7 +50,7 @@ _DROP_ENVIRONMENTS = text(
 _TAKE_ENVIRONMENTS = text(
     """
     INSERT INTO environments (project_id, id, name, slug, position)
-    SELECT :project_id, * FROM unnest(
+    SELECT CAST(:project_id AS uuid), * FROM unnest(
         CAST(:ids AS uuid[]), CAST(:names AS text[]), CAST(:slugs AS text[]), CAST(:positions AS int[])
     )
     ON CONFLICT (project_id, id) DO UPDATE
@@ -60,7 +60,8 @@ _TAKE_ENVIRONMENTS = text(
 _ADD_ROOTS = text(
     """
     INSERT INTO folders (project_id, id, environment_id, name, path, created_at, updated_at)
-    SELECT :project_id, folder_id, environment_id, 'root', :root, :now, :now
+    SELECT CAST(:project_id AS uuid), folder_id, environment_id, 'root', CAST(:root AS text),
+        CAST(:now AS timestamptz), CAST(:now AS timestamptz)
     FROM unnest(CAST(:folder_ids AS uuid[]), CAST(:environment_ids AS uuid[])) AS t (folder_id, environment_id)
     ON CONFLICT (project_id, environment_id, path) DO NOTHING
     """

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import orjson
 from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Row
 
 from strongroom_common.db.database import UnitOfWork
@@ -31,6 +32,12 @@ FIND_BY_NAME: Final = {
     for selector in SELECTORS
 }
 
+_ONCE_NAMED: Final = """
+    LEFT JOIN LATERAL (
+        SELECT * FROM secret_versions v
+        WHERE v.project_id = p.id AND v.folder_id = f.id AND v.name = $5 AND v.owner_id = $6 AND v.version = $7
+        ORDER BY v.created_at DESC, v.secret_id DESC LIMIT 1
+    ) s ON true"""
 # $4 path, $5 name, $6 owner, $7 version: what once had this name in this folder; the latest, if several had.
 FIND_VERSION: Final = {
     selector: located(
@@ -38,17 +45,14 @@ FIND_VERSION: Final = {
         f"""f.id AS folder_id, s.secret_id AS id, s.name, s.owner_id, s.version, s.sealed_value, s.sealed_comment,
         s.metadata, s.skip_multiline_encoding, NULL::text AS reminder_note, NULL::int AS reminder_repeat_days,
         NULL::uuid AS rotation_id, s.created_at, s.created_at AS updated_at, {_ACTOR}""",
-        f"""{FOLDER_AT}
-        LEFT JOIN LATERAL (
-            SELECT * FROM secret_versions v
-            WHERE v.project_id = p.id AND v.folder_id = f.id AND v.name = $5 AND v.owner_id = $6 AND v.version = $7
-            ORDER BY v.created_at DESC, v.secret_id DESC LIMIT 1
-        ) s ON true""",
+        f"{FOLDER_AT} {_ONCE_NAMED}",
     )
     for selector in SELECTORS
 }
 
-_OF_OWNERS: Final = "LEFT JOIN secrets s ON s.project_id = p.id AND s.folder_id = f.id AND s.owner_id = ANY ($5::uuid[])"
+_OF_OWNERS: Final = (
+    "LEFT JOIN secrets s ON s.project_id = p.id AND s.folder_id = f.id AND s.owner_id = ANY ($5::uuid[])"
+)
 _IN_ORDER: Final = f"ORDER BY f.path, s.name, s.owner_id = '{SHARED}'"
 
 # $4 path, $5 owners.
@@ -85,7 +89,7 @@ _FIND_NAMED = text(
     WHERE project_id = :project_id AND folder_id = ANY (CAST(:folder_ids AS uuid[]))
         AND name = ANY (CAST(:names AS text[])) AND owner_id = ANY (CAST(:owner_ids AS uuid[]))
     """  # noqa: S608 - put together from constants of this module
-)
+).columns(metadata=JSONB)
 
 _ARRAYS: Final = {
     "id": "uuid",
@@ -105,7 +109,7 @@ _ARRAYS: Final = {
     "reminder_repeat_days": "int",
 }
 _FRESH: Final = (
-    "WITH fresh AS (SELECT * FROM unnest("
+    "WITH fresh AS (SELECT * FROM unnest("  # noqa: S608 - put together from constants of this module
     + ", ".join(f"CAST(:{name} AS {kind}[])" for name, kind in _ARRAYS.items())
     + f") AS t ({', '.join(_ARRAYS)})),"
 )
@@ -117,9 +121,9 @@ _KEEP_VERSIONS: Final = """
     INSERT INTO secret_versions (
         project_id, secret_id, version, environment_id, folder_id, name, owner_id, sealed_value, sealed_comment,
         metadata, skip_multiline_encoding, actor_kind, actor_id, actor_name, created_at)
-    SELECT :project_id, id, version, environment_id, folder_id, name, owner_id, version_sealed_value,
+    SELECT CAST(:project_id AS uuid), id, version, environment_id, folder_id, name, owner_id, version_sealed_value,
         version_sealed_comment, CAST(version_metadata AS jsonb), skip_multiline_encoding,
-        :actor_kind, :actor_id, :actor_name, :now
+        CAST(:actor_kind AS text), CAST(:actor_id AS uuid), CAST(:actor_name AS text), CAST(:now AS timestamptz)
     FROM fresh"""
 _INSERT = text(
     f"""
@@ -128,9 +132,10 @@ _INSERT = text(
             project_id, id, folder_id, name, owner_id, version, sealed_value, sealed_comment, metadata,
             skip_multiline_encoding, reminder_note, reminder_repeat_days, actor_kind, actor_id, actor_name,
             created_at, updated_at)
-        SELECT :project_id, id, folder_id, name, owner_id, version, sealed_value, sealed_comment,
+        SELECT CAST(:project_id AS uuid), id, folder_id, name, owner_id, version, sealed_value, sealed_comment,
             CAST(metadata AS jsonb), skip_multiline_encoding, reminder_note, reminder_repeat_days,
-            :actor_kind, :actor_id, :actor_name, :now, :now
+            CAST(:actor_kind AS text), CAST(:actor_id AS uuid), CAST(:actor_name AS text),
+            CAST(:now AS timestamptz), CAST(:now AS timestamptz)
         FROM fresh
     ), {_KEEP_VERSIONS}
     """  # noqa: S608 - put together from constants of this module
@@ -201,9 +206,7 @@ async def update(work: UnitOfWork, secrets: Sequence[SealedSecret], places: Sequ
     await work.execute(_UPDATE, _parameters(secrets, places))
 
 
-async def rename_overrides(
-    work: UnitOfWork, project_id: UUID, renames: Sequence[tuple[UUID, str, str]]
-) -> None:
+async def rename_overrides(work: UnitOfWork, project_id: UUID, renames: Sequence[tuple[UUID, str, str]]) -> None:
     """Let the personal overrides of renamed secrets follow; each rename is folder, old name, new name."""
     folder_ids, names, new_names = zip(*renames, strict=True)
     await work.execute(

@@ -85,8 +85,7 @@ _UP = (
     """,
     "COMMENT ON COLUMN secrets.owner_id IS 'the user of a personal override; the nil UUID when shared'",
     "COMMENT ON COLUMN secrets.sealed_comment IS 'NULL when empty'",
-    "COMMENT ON COLUMN secrets.metadata IS "
-    "'[{key, value, isEncrypted}]; an encrypted value is sealed, in base64'",
+    "COMMENT ON COLUMN secrets.metadata IS '[{key, value, isEncrypted}]; an encrypted value is sealed, in base64'",
     "COMMENT ON COLUMN secrets.rotation_id IS 'the rotation that owns value and name'",
     "CREATE INDEX secrets_id_idx ON secrets (id)",
     """

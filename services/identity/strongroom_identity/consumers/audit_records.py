@@ -1,0 +1,15 @@
+"""What every service has recorded, on its way into the audit log."""
+
+from strongroom_common.contracts.audit import AUDIT_TYPES, AuditRecorded
+from strongroom_common.db.database import UnitOfWork
+from strongroom_common.runtime.listening import Listeners
+from strongroom_identity.store import audit_records
+from strongroom_identity.usecases.context import IdentityContext
+
+listeners: Listeners[IdentityContext] = Listeners()
+
+
+@listeners.on(AuditRecorded, pattern=AUDIT_TYPES)
+async def append(context: IdentityContext, work: UnitOfWork, message: AuditRecorded) -> None:
+    """Keep a batch of records."""
+    await audit_records.append(work, message.records, context.clock.now())
