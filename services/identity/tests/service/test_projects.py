@@ -157,7 +157,9 @@ async def test_roles_come_when_they_are_asked_for(world) -> None:
     rules = [{"subject": "secrets", "action": ["readValue"], "inverted": False}]
     role_id = await world.custom_role(project, "reader", rules)
     (with_roles,) = (await world.http.get(f"{PROJECTS}?includeRoles=true", token=world.token)).json["projects"]
-    assert with_roles.pop("roles") == [
+    roles = with_roles.pop("roles")
+    assert [role["slug"] for role in roles[1:]] == ["admin", "member", "viewer", "no-access"]
+    assert roles[:1] == [
         {
             "id": role_id,
             "name": "Reader",
