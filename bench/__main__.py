@@ -13,7 +13,7 @@ from rich.table import Table
 
 from bench.cases import Case, Cases, Meter, Reading, What
 from bench.load import LoadFailed, LoadGenerator, request
-from bench.processes import DidNotStart, serving
+from bench.processes import DidNotStart, serving, stop_in_order
 from bench.product import Refused
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -27,11 +27,9 @@ _TOO_BUSY = 0.8
 def main(
     only: Annotated[list[What] | None, typer.Option(help="Measure this row; can be given several times.")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="How many times each floor and the product take turns.")] = 5,
-    seconds: Annotated[float, typer.Option(min=0.05, help="How long one turn lasts.")] = 1.0,
+    seconds: Annotated[float, typer.Option(min=0.05, help="How long one turn lasts.")] = 0.7,
     connections: Annotated[int, typer.Option(min=1, help="How many connections send requests at once.")] = 16,
-    rows: Annotated[
-        int, typer.Option(min=1_000, help="The secrets in the large instance of the row `rows`.")
-    ] = 100_000,
+    rows: Annotated[int, typer.Option(min=1_000, help="The secrets in the large instance of the row `rows`.")] = 50_000,
 ) -> None:
     """Measure the hot paths of the product as ratios to a floor: the least that the same libraries could do.
 
@@ -39,6 +37,7 @@ def main(
     is slow for a while slows both. 1.00 is as fast as the floor. The product keeps every promise meanwhile: it
     authenticates, decides, records durably. Nothing passes or fails here.
     """
+    stop_in_order()
     try:
         with ExitStack() as stack, _progress() as progress:
             _measure(stack, progress, only or list(What), rounds, seconds, connections, rows)

@@ -20,7 +20,7 @@ from strongroom_common.kernel.clock import SystemClock
 
 _WARM_UP = 0.4
 """Seconds."""
-_BATCHES = 32
+_BATCHES = 24
 """How many batches one round sends."""
 _NEW_TOKENS = 64
 """How many tokens that nobody has seen before one round sends."""
@@ -82,7 +82,7 @@ class Meter:
 
     def each_once(self, port: int, requests: Sequence[str]) -> Reading:
         """Send each of these requests once."""
-        return self._measure(Plan(port, requests, self._connections, seconds=120, is_once=True))
+        return self._measure(Plan(port, requests, self._connections, is_once=True))
 
     def case(
         self,

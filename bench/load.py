@@ -22,6 +22,8 @@ import uvloop
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+) *\r\n", re.IGNORECASE)
 _WITHOUT_BODY = frozenset({204, 304})
+_LONGEST = 120.0
+"""Seconds that a plan may take."""
 
 
 class LoadFailed(Exception):
@@ -36,9 +38,9 @@ class Plan:
     requests: Sequence[str]
     connections: int = 16
     seconds: float = 1.0
-    """How long to go round the requests; with `is_once`, how long all of them may take."""
+    """How long to go round the requests: until then, and until there are as many answers as connections."""
     is_once: bool = False
-    """Send each request once, however long it takes: for requests that cannot be repeated."""
+    """Send each request once instead, however long it takes: for requests that cannot be repeated."""
     expected_status: int = 200
 
 
@@ -78,7 +80,11 @@ class _Run:
         self._plan = plan
         self._requests: Iterator[bytes] = iter(requests) if plan.is_once else cycle(requests)
         self._at_work = plan.connections
+        self._is_time_up = False
         self._is_over = False
+        self._started = perf_counter()
+        self.elapsed = 0.0
+        """Seconds until the last answer that is counted, or until the time was up."""
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.latencies: list[float] = []
         self.body_bytes = 0
@@ -90,6 +96,8 @@ class _Run:
         if following is None:
             self._at_work -= 1
             if self._at_work == 0 and not self.done.done():
+                if self._plan.is_once:
+                    self.end()
                 self.done.set_result(None)
         return following
 
@@ -101,12 +109,22 @@ class _Run:
             self.latencies.append(latency)
             self.body_bytes += length
             self.statuses[status] = self.statuses.get(status, 0) + 1
+            if self._is_time_up:
+                self.end()
+
+    def start(self, connections: "Sequence[_Connection]") -> None:
+        """Let all of them send."""
+        self._started = perf_counter()
+        for connection in connections:
+            connection.send()
 
     def end(self) -> None:
-        """Time is up."""
-        if self._plan.is_once:
-            self.fail(f"not all requests were answered within {self._plan.seconds:g} seconds")
-        self._is_over = True
+        """Time is up, or all is sent and answered."""
+        self._is_time_up = True
+        # With fewer answers than connections, the time before the first of them would count for too much.
+        if self._plan.is_once or len(self.latencies) >= self._plan.connections:
+            self._is_over = True
+            self.elapsed = perf_counter() - self._started
 
     def fail(self, reason: str) -> None:
         """Give up."""
@@ -182,30 +200,29 @@ async def apply(plan: Plan) -> Result:
         for _ in range(plan.connections):
             _, connection = await loop.create_connection(lambda: _Connection(run), "127.0.0.1", plan.port)
             connections.append(connection)
+        if not plan.is_once:
+            loop.call_later(plan.seconds, run.end)
         started, worked = perf_counter(), process_time()
-        timer = loop.call_later(plan.seconds, run.end)
-        for connection in connections:
-            connection.send()
-        await run.done
-        timer.cancel()
-        elapsed, busy = perf_counter() - started, process_time() - worked
+        run.start(connections)
+        async with asyncio.timeout(_LONGEST):
+            await run.done
+        busy = (process_time() - worked) / (perf_counter() - started)
+    except TimeoutError:
+        raise LoadFailed(f"not all requests were answered within {_LONGEST:g} seconds") from None
     except OSError as error:
         raise LoadFailed(f"cannot connect to port {plan.port}: {error}") from None
     finally:
         for connection in connections:
             connection.close()
-    if not run.latencies:
-        raise LoadFailed(f"no answer within {plan.seconds:g} seconds")
     latencies, answers = sorted(run.latencies), len(run.latencies)
-    seconds = elapsed if plan.is_once else plan.seconds
     return Result(
         answers=answers,
-        seconds=seconds,
-        per_second=answers / seconds,
+        seconds=run.elapsed,
+        per_second=answers / run.elapsed,
         p50=1000 * latencies[answers // 2],
         p99=1000 * latencies[answers * 99 // 100],
         body_bytes=run.body_bytes / answers,
-        busy=busy / elapsed,
+        busy=busy,
         statuses={str(status): count for status, count in run.statuses.items()},
     )
 

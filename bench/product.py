@@ -89,7 +89,7 @@ class Product:
         """Put so many secrets into each of these folders."""
         for start in range(0, len(paths), _BATCHES_AT_ONCE):
             requests = [self.writing(environment, path, count) for path in paths[start : start + _BATCHES_AT_ONCE]]
-            load.measure(Plan(self.port, requests, connections=4, seconds=120, is_once=True))
+            load.measure(Plan(self.port, requests, connections=4, is_once=True))
 
     def tokens(self, count: int) -> list[str]:
         """Log in so many times; no service but identity has seen these tokens."""

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bench.processes import DidNotStart, serving
+from bench.processes import DidNotStart, serving, stop_in_order
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -35,6 +35,7 @@ def main(
     times: Annotated[int, typer.Option(min=1, help="How many new data folders; each is started twice.")] = 3,
 ) -> None:
     """Measure the start of `standalone`, from exec to its `ready:` line, and its memory when idle."""
+    stop_in_order()
     try:
         with tempfile.TemporaryDirectory(prefix="strongroom-bench-", ignore_cleanup_errors=True) as folder:
             _measure(Path(folder), times)
