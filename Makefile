@@ -45,7 +45,7 @@ check-lint: dev
 	$(BIN)/ruff check .
 
 check-types: dev
-	$(BIN)/mypy libs/common/strongroom_common services/*/strongroom_*
+	$(BIN)/mypy libs/common/strongroom_common services/*/strongroom_* bench
 
 check-imports: dev
 	$(BIN)/lint-imports

@@ -25,7 +25,7 @@ from strongroom_common.kernel.clock import SystemClock
 from strongroom_common.kernel.secret import Secret
 from strongroom_common.runtime.health import Health
 from strongroom_common.runtime.postgres import EmbeddedPostgres, PostgresFailed
-from strongroom_common.runtime.process import CannotStart, listening
+from strongroom_common.runtime.process import CannotStart, listening, settle
 from strongroom_common.runtime.services import Service
 from strongroom_common.runtime.settings import ServiceSettings
 from strongroom_standalone.folder import DataFolder
@@ -84,6 +84,7 @@ async def opened(settings: StandaloneSettings, say: Say) -> AsyncIterator[int]:
         port = await stack.enter_async_context(
             listening(edge, settings.host, settings.port, drain=min(settings.drain_seconds, 3.0))
         )
+        settle()
         yield port
 
 

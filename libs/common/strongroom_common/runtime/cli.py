@@ -23,7 +23,7 @@ from strongroom_common.kernel.clock import SystemClock
 from strongroom_common.kernel.errors import Unavailable
 from strongroom_common.observability.logs import get_logger, set_up_logging
 from strongroom_common.runtime.health import Health
-from strongroom_common.runtime.process import CannotStart, listening, patiently, run
+from strongroom_common.runtime.process import CannotStart, listening, patiently, run, settle
 from strongroom_common.runtime.services import Service
 from strongroom_common.runtime.settings import ServiceSettings, settings_or_exit
 
@@ -163,6 +163,7 @@ async def _serve(name: str, found: ServiceSettings, build: Build, bus: Bus, stop
         await patiently(lambda: _prepare(service, stack), "the database", stop)
         await patiently(lambda: stack.enter_async_context(service.running()), "RabbitMQ", stop)
         port = await stack.enter_async_context(listening(site, found.host, found.port, drain=found.drain_seconds))
+        settle()
         log.info("ready", host=found.host, port=port, internal_port=internal)
         await stop.wait()
         log.info("stopping")

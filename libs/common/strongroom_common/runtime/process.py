@@ -1,6 +1,7 @@
 """The one way in which a process lives: start, ready, drain, stop."""
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -120,6 +121,17 @@ async def listening(
         yield next(int(address[1]) for address in runner.addresses if isinstance(address, tuple))
     finally:
         await runner.cleanup()
+
+
+def settle() -> None:
+    """Tune the garbage collector for serving, once everything is started.
+
+    What is loaded by now lives as long as the process: it is taken out of the collector's sight, and what requests make
+    is looked through less often. Python's defaults cost a list of 1,000 secrets more than half of its time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 async def patiently(enter: Callable[[], Awaitable[R]], what: str, stop: asyncio.Event) -> R:
