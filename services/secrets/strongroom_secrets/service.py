@@ -6,7 +6,7 @@ from strongroom_common.contracts.identity import SecretsTokensUsed
 from strongroom_common.kernel.clock import Clock
 from strongroom_common.runtime.jobs import Jobs
 from strongroom_common.runtime.services import Foundations, Service
-from strongroom_secrets.api import folders, secrets
+from strongroom_secrets.api import folders, secrets, tags
 from strongroom_secrets.consumers import projects
 from strongroom_secrets.settings import SecretsSettings
 from strongroom_secrets.usecases.context import SecretsContext
@@ -28,7 +28,7 @@ def build(settings: SecretsSettings, bus: Bus, *, clock: Clock | None = None) ->
     return Service(
         foundations,
         context=context,
-        endpoints=[*secrets.routes, *folders.routes],
+        endpoints=[*secrets.routes, *folders.routes, *tags.routes],
         listeners=projects.listeners,
         jobs=Jobs(),
         migrations=MIGRATIONS,

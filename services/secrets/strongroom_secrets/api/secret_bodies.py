@@ -217,7 +217,7 @@ class _ChangeFields(Body):
     secret_comment: Annotated[str, AfterValidator(str.strip)] | None = Field(None, repr=False)
     new_secret_name: str | None = None
     secret_metadata: tuple[SecretMetadata, ...] | None = None
-    tag_ids: TagIds = Field(default_factory=list)
+    tag_ids: list[str] | None = None
     skip_multiline_encoding: bool | None = None
     secret_reminder_repeat_days: Days = None
     secret_reminder_note: Note | None = None
@@ -240,7 +240,7 @@ class _ChangeFields(Body):
             reminder_repeat_days=(
                 self.secret_reminder_repeat_days if "secret_reminder_repeat_days" in sent else UNCHANGED
             ),
-            tag_ids=tuple(self.tag_ids),
+            tag_ids=None if self.tag_ids is None else tuple(self.tag_ids),
         )
 
     def _new_name(self, place: tuple[str | int, ...]) -> str | None:

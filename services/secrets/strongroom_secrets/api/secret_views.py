@@ -29,7 +29,7 @@ def listing(found: SecretsAt) -> dict[str, Any]:
         view["secretPath"] = secret.path
         view["secretValueHidden"] = secret.is_hidden
         view["secretMetadata"] = _metadata(secret) if secret.metadata else []
-        view["tags"] = []
+        view["tags"] = _tags(secret)
         secrets.append(view)
     return {"secrets": secrets, "imports": []}
 
@@ -67,7 +67,7 @@ def _by_id(found: SecretsAt, secret: SeenSecret) -> WireSecret:
         "actor": _actor(secret),
         "secretPath": secret.path,
         "secretMetadata": _metadata(secret),
-        "tags": [],
+        "tags": _tags(secret),
     }
 
 
@@ -106,6 +106,10 @@ def _instant(instant: datetime, known: dict[datetime, str]) -> str:
 
 def _metadata(secret: SeenSecret) -> list[Mapping[str, Any]]:
     return [{"key": entry.key, "value": entry.value, "isEncrypted": entry.is_encrypted} for entry in secret.metadata]
+
+
+def _tags(secret: SeenSecret) -> list[Mapping[str, Any]]:
+    return [{**tag, "name": tag["slug"]} for tag in secret.facts["tags"] or ()]
 
 
 def _actor(secret: SeenSecret) -> Mapping[str, str | None]:

@@ -44,6 +44,20 @@ class TagNotFound(NotFound):
         super().__init__("A tag of this request does not exist in the project")
 
 
+class TagExists(Conflict):
+    """The slug is taken."""
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(f"The project has a tag '{slug}' already")
+
+
+class TooManyTags(Conflict):
+    """The project has as many tags as a list may show."""
+
+    def __init__(self) -> None:
+        super().__init__("The project has too many tags: delete one first")
+
+
 class SecretsExist(Conflict):
     """These names are taken."""
 

@@ -11,6 +11,7 @@ from strongroom_common.kernel.errors import InvalidInput
 from strongroom_common.kernel.names import BadName, canonical_secret_name
 from strongroom_common.kernel.secret import Secret
 from strongroom_secrets.domain.metadata import MetadataEntry
+from strongroom_secrets.domain.tags import Mark
 
 SHARED: Final = UUID(int=0)
 """The owner of a shared secret. A personal override is owned by its user."""
@@ -81,7 +82,7 @@ class SecretChange:
     skip_multiline_encoding: bool | None = None
     reminder_note: str | Unchanged | None = UNCHANGED
     reminder_repeat_days: int | Unchanged | None = UNCHANGED
-    tag_ids: tuple[str, ...] = ()
+    tag_ids: tuple[str, ...] | None = None
 
     @property
     def renamed_to(self) -> str | None:
@@ -100,6 +101,7 @@ class SecretChange:
             reminder_repeat_days=(
                 None if isinstance(self.reminder_repeat_days, Unchanged) else self.reminder_repeat_days
             ),
+            tag_ids=self.tag_ids or (),
         )
 
 
@@ -122,10 +124,18 @@ class SecretState:
     created_at: datetime
     updated_at: datetime
     actor: Actor
+    tags: tuple[Mark, ...] = ()
 
     @classmethod
     def new(
-        cls, secret_id: UUID, folder_id: UUID, owner_id: UUID, secret: NewSecret, actor: Actor, now: datetime
+        cls,
+        secret_id: UUID,
+        folder_id: UUID,
+        owner_id: UUID,
+        secret: NewSecret,
+        actor: Actor,
+        now: datetime,
+        tags: tuple[Mark, ...] = (),
     ) -> "SecretState":
         """The first version."""
         return cls(
@@ -144,10 +154,18 @@ class SecretState:
             created_at=now,
             updated_at=now,
             actor=actor,
+            tags=tags,
         )
 
-    def after(self, change: SecretChange, actor: Actor, now: datetime) -> "SecretState":
-        """The next version: what the change does not mention stays."""
+    @property
+    def tag_slugs(self) -> tuple[str, ...]:
+        """What rules ask of its tags."""
+        return tuple(tag.slug for tag in self.tags)
+
+    def after(
+        self, change: SecretChange, actor: Actor, now: datetime, tags: tuple[Mark, ...] | None = None
+    ) -> "SecretState":
+        """The next version: what the change does not mention stays, and the tags where none are given."""
         return replace(
             self,
             name=change.new_name or self.name,
@@ -168,6 +186,7 @@ class SecretState:
             ),
             updated_at=now,
             actor=actor,
+            tags=self.tags if tags is None else tags,
         )
 
     def facts(self) -> Mapping[str, Any]:

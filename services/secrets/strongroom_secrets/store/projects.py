@@ -73,6 +73,7 @@ _BURY = text(
     ON CONFLICT (id) DO UPDATE SET slug = NULL, deleted_at = excluded.deleted_at
     """
 )
+_DROP_TAGS = text("DELETE FROM tags WHERE project_id = :project_id")
 # Without its data keys, what a backup still holds of the project is noise.
 _DROP_KEYS = text("DELETE FROM data_keys WHERE scope_id = :project_id")
 
@@ -125,6 +126,7 @@ async def bury(work: UnitOfWork, project_id: UUID, organization_id: UUID, now: d
     """Remove a project with all that is in it, and leave a tombstone."""
     await work.execute(_BURY, {"id": project_id, "organization_id": organization_id, "now": now})
     await _drop_environments(work, project_id, kept=[])
+    await work.execute(_DROP_TAGS, {"project_id": project_id})
     await work.execute(_DROP_KEYS, {"project_id": project_id})
 
 

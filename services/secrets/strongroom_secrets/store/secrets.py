@@ -14,11 +14,25 @@ from sqlalchemy.engine import Row
 from strongroom_common.db.database import UnitOfWork
 from strongroom_secrets.domain.places import Place
 from strongroom_secrets.domain.secrets import SHARED, SecretState
+from strongroom_secrets.domain.tags import Mark
 from strongroom_secrets.store.places import FOLDER_AT, SELECTORS, located
 
-_SHOWN: Final = """
+
+def _tags(joins: str) -> str:
+    """Return what gathers tags, by slug; NULL when there are none."""
+    return f"""(
+        SELECT jsonb_agg(jsonb_build_object('id', t.id, 'slug', t.slug, 'color', t.color) ORDER BY t.slug) {joins})"""
+
+
+# Of the secrets table, where each secret has the tags that it has now.
+_TAGS: Final = _tags(
+    """FROM secret_tags st JOIN tags t ON t.project_id = st.project_id AND t.id = st.tag_id
+        WHERE st.project_id = s.project_id AND st.secret_id = s.id"""
+)
+_SHOWN: Final = f"""
     s.id, s.name, s.owner_id, s.version, s.sealed_value, s.sealed_comment, s.metadata, s.skip_multiline_encoding,
-    s.reminder_note, s.reminder_repeat_days, s.rotation_id, s.created_at, s.updated_at"""
+    s.reminder_note, s.reminder_repeat_days, s.rotation_id, s.created_at, s.updated_at,
+    {_TAGS} AS tags"""
 _ACTOR: Final = "s.actor_kind, s.actor_id, s.actor_name"
 
 # $4 path, $5 name, $6 owner.
@@ -38,13 +52,22 @@ _ONCE_NAMED: Final = """
         WHERE v.project_id = p.id AND v.folder_id = f.id AND v.name = $5 AND v.owner_id = $6 AND v.version = $7
         ORDER BY v.created_at DESC, v.secret_id DESC LIMIT 1
     ) s ON true"""
+_TAGS_THEN: Final = _tags("FROM tags t WHERE t.project_id = p.id AND t.id = ANY (s.tag_ids)")
+# What rules look at: the tags of the secret's last version, also when the secret is gone.
+_TAGS_AT_LAST: Final = _tags(
+    """FROM tags t WHERE t.project_id = p.id AND t.id = ANY ((
+            SELECT last.tag_ids FROM secret_versions last
+            WHERE last.project_id = p.id AND last.secret_id = s.secret_id ORDER BY last.version DESC LIMIT 1
+        )::uuid[])"""
+)
 # $4 path, $5 name, $6 owner, $7 version: what once had this name in this folder; the latest, if several had.
 FIND_VERSION: Final = {
     selector: located(
         selector,
         f"""f.id AS folder_id, s.secret_id AS id, s.name, s.owner_id, s.version, s.sealed_value, s.sealed_comment,
         s.metadata, s.skip_multiline_encoding, NULL::text AS reminder_note, NULL::int AS reminder_repeat_days,
-        NULL::uuid AS rotation_id, s.created_at, s.created_at AS updated_at, {_ACTOR}""",
+        NULL::uuid AS rotation_id, s.created_at, s.created_at AS updated_at, {_ACTOR},
+        {_TAGS_THEN} AS tags, {_TAGS_AT_LAST} AS tags_at_last""",
         f"{FOLDER_AT} {_ONCE_NAMED}",
     )
     for selector in SELECTORS
@@ -89,7 +112,7 @@ _FIND_NAMED = text(
     WHERE project_id = :project_id AND folder_id = ANY (CAST(:folder_ids AS uuid[]))
         AND name = ANY (CAST(:names AS text[])) AND owner_id = ANY (CAST(:owner_ids AS uuid[]))
     """  # noqa: S608 - put together from constants of this module
-).columns(metadata=JSONB)
+).columns(metadata=JSONB, tags=JSONB)
 
 _ARRAYS: Final = {
     "id": "uuid",
@@ -107,12 +130,19 @@ _ARRAYS: Final = {
     "skip_multiline_encoding": "boolean",
     "reminder_note": "text",
     "reminder_repeat_days": "int",
+    "tag_ids": "text",
 }
 _FRESH: Final = (
     "WITH fresh AS (SELECT * FROM unnest("  # noqa: S608 - put together from constants of this module
     + ", ".join(f"CAST(:{name} AS {kind}[])" for name, kind in _ARRAYS.items())
     + f") AS t ({', '.join(_ARRAYS)})),"
 )
+_TAG: Final = """
+    tagged AS (
+        INSERT INTO secret_tags (project_id, secret_id, tag_id)
+        SELECT CAST(:project_id AS uuid), fresh.id, tag_id FROM fresh, unnest(CAST(fresh.tag_ids AS uuid[])) tag_id
+        ON CONFLICT DO NOTHING
+    )"""
 _KEEP_VERSIONS: Final = """
     touched AS (
         UPDATE folders SET last_secret_modified = :now
@@ -120,9 +150,9 @@ _KEEP_VERSIONS: Final = """
     )
     INSERT INTO secret_versions (
         project_id, secret_id, version, environment_id, folder_id, name, owner_id, sealed_value, sealed_comment,
-        metadata, skip_multiline_encoding, actor_kind, actor_id, actor_name, created_at)
+        metadata, tag_ids, skip_multiline_encoding, actor_kind, actor_id, actor_name, created_at)
     SELECT CAST(:project_id AS uuid), id, version, environment_id, folder_id, name, owner_id, version_sealed_value,
-        version_sealed_comment, CAST(version_metadata AS jsonb), skip_multiline_encoding,
+        version_sealed_comment, CAST(version_metadata AS jsonb), CAST(tag_ids AS uuid[]), skip_multiline_encoding,
         CAST(:actor_kind AS text), CAST(:actor_id AS uuid), CAST(:actor_name AS text), CAST(:now AS timestamptz)
     FROM fresh"""
 _INSERT = text(
@@ -137,7 +167,7 @@ _INSERT = text(
             CAST(:actor_kind AS text), CAST(:actor_id AS uuid), CAST(:actor_name AS text),
             CAST(:now AS timestamptz), CAST(:now AS timestamptz)
         FROM fresh
-    ), {_KEEP_VERSIONS}
+    ), {_TAG}, {_KEEP_VERSIONS}
     """  # noqa: S608 - put together from constants of this module
 )
 _UPDATE = text(
@@ -150,7 +180,11 @@ _UPDATE = text(
             reminder_repeat_days = fresh.reminder_repeat_days, actor_kind = :actor_kind, actor_id = :actor_id,
             actor_name = :actor_name, updated_at = :now
         FROM fresh WHERE s.project_id = :project_id AND s.id = fresh.id
-    ), {_KEEP_VERSIONS}
+    ), untagged AS (
+        DELETE FROM secret_tags st USING fresh
+        WHERE st.project_id = :project_id AND st.secret_id = fresh.id
+            AND st.tag_id <> ALL (coalesce(CAST(fresh.tag_ids AS uuid[]), '{{}}'))
+    ), {_TAG}, {_KEEP_VERSIONS}
     """  # noqa: S608 - put together from constants of this module
 )
 # An override follows the name of what it overrides; that is no change of its own.
@@ -253,6 +287,10 @@ def stored_metadata(entries: Sequence[tuple[str, str | bytes, bool]]) -> str | N
     ).decode()
 
 
+def _array(tags: Sequence[Mark]) -> str | None:
+    return "{" + ",".join(str(tag.id) for tag in tags) + "}" if tags else None
+
+
 def _parameters(secrets: Sequence[SealedSecret], places: Sequence[Place]) -> dict[str, Any]:
     environments = {place.folder_id: place.environment_id for place in places}
     first = secrets[0].state
@@ -279,4 +317,6 @@ def _parameters(secrets: Sequence[SealedSecret], places: Sequence[Place]) -> dic
         "skip_multiline_encoding": [state.skip_multiline_encoding for state in states],
         "reminder_note": [state.reminder_note for state in states],
         "reminder_repeat_days": [state.reminder_repeat_days for state in states],
+        # Arrays of arrays would have to be equally long: each secret's ids come as one text.
+        "tag_ids": [_array(state.tags) for state in states],
     }

@@ -19,7 +19,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from strongroom_common.db.tables import instant, service_metadata
 
@@ -134,6 +134,7 @@ SECRET_VERSIONS = Table(
     Column("sealed_value", LargeBinary, nullable=False),
     Column("sealed_comment", LargeBinary),
     Column("metadata", JSONB),
+    Column("tag_ids", ARRAY(Uuid), comment="NULL when it had none"),
     Column("skip_multiline_encoding", Boolean, nullable=False),
     Column("actor_kind", Text, nullable=False),
     Column("actor_id", Uuid),
@@ -142,4 +143,35 @@ SECRET_VERSIONS = Table(
     PrimaryKeyConstraint("project_id", "secret_id", "version"),
     # Reads of an old version by name: what was called this in this folder?
     Index("secret_versions_name_idx", "project_id", "folder_id", "name", "version"),
+)
+
+TAGS = Table(
+    "tags",
+    METADATA,
+    Column("project_id", Uuid, nullable=False),
+    Column("id", Uuid, nullable=False),
+    _plain_text("slug"),
+    Column("color", Text, nullable=False),
+    Column("actor_kind", Text, nullable=False),
+    Column("actor_id", Uuid),
+    instant("created_at"),
+    instant("updated_at"),
+    PrimaryKeyConstraint("project_id", "id"),
+    ForeignKeyConstraint(["project_id"], ["projects.id"], ondelete="CASCADE"),
+    # Lists in the order of slugs, and tags by slug.
+    UniqueConstraint("project_id", "slug"),
+)
+
+# The tags that each secret has now. Every read that shows a secret: which are these?
+SECRET_TAGS = Table(
+    "secret_tags",
+    METADATA,
+    Column("project_id", Uuid, nullable=False),
+    Column("secret_id", Uuid, nullable=False),
+    Column("tag_id", Uuid, nullable=False),
+    PrimaryKeyConstraint("project_id", "secret_id", "tag_id"),
+    ForeignKeyConstraint(["project_id", "secret_id"], ["secrets.project_id", "secrets.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["project_id", "tag_id"], ["tags.project_id", "tags.id"], ondelete="CASCADE"),
+    # Deletes of a tag: the cascade.
+    Index("secret_tags_tag_idx", "project_id", "tag_id"),
 )

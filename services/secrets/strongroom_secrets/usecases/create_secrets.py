@@ -13,7 +13,6 @@ from strongroom_secrets.domain.errors import (
     NamedTwice,
     NothingToOverride,
     SecretsExist,
-    TagNotFound,
 )
 from strongroom_secrets.domain.places import ProjectRef
 from strongroom_secrets.domain.secrets import SHARED, NewSecret, SecretState, is_upper_case
@@ -23,6 +22,7 @@ from strongroom_secrets.usecases.places import find_places, lock
 from strongroom_secrets.usecases.read_secrets import SecretsAt
 from strongroom_secrets.usecases.rights import SecretRights
 from strongroom_secrets.usecases.seals import seal
+from strongroom_secrets.usecases.tags import hold_tags
 from strongroom_secrets.usecases.trails import about_change, about_many, record
 from strongroom_secrets.usecases.writing import announce, owner_of, seen_by_writer
 
@@ -52,15 +52,21 @@ async def create_secrets(context: SecretsContext, caller: Caller, origin: Origin
         raise FolderNotFound(order.path)
     rights = SecretRights(standing, place.environment)
     for name in names:
-        rights.require("create", place.path, name)
-    if any(secret.tag_ids for secret in order.secrets):
-        raise TagNotFound
+        rights.require_with_some_tags("create", place.path, name)
     lower_case = [name for name in names if place.is_upper_case_only and not is_upper_case(name)]
     if lower_case:
         raise LowerCaseName(lower_case)
 
     async with context.database.begin(origin.in_project(place.project_id)) as work:
         await lock(work, [place])
+        marks_for = await hold_tags(work, place.project_id, [secret.tag_ids for secret in order.secrets])
+        now = context.clock.now()
+        states = [
+            SecretState.new(new_id(), place.folder_id, owner_id, secret, caller.actor, now, marks_for(secret.tag_ids))
+            for secret in order.secrets
+        ]
+        for state in states:
+            rights.require("create", place.path, state.name, state.tag_slugs)
         rows = await store.find_named(work, place.project_id, [place.folder_id], names, list({SHARED, owner_id}))
         taken = {row.name for row in rows if row.owner_id == owner_id}
         if taken:
@@ -70,10 +76,6 @@ async def create_secrets(context: SecretsContext, caller: Caller, origin: Origin
             if unshared:
                 raise NothingToOverride(sorted(unshared), place.path)
         key = await context.data_keys.active(work, place.project_id)
-        now = context.clock.now()
-        states = [
-            SecretState.new(new_id(), place.folder_id, owner_id, secret, caller.actor, now) for secret in order.secrets
-        ]
         await store.insert(work, [seal(key, place.project_id, state) for state in states], [place])
         answer = [seen_by_writer(state, place.path, rights) for state in states]
         announce(work, place, [(state, "created", None) for state in states])

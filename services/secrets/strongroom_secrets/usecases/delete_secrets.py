@@ -9,6 +9,7 @@ from strongroom_common.contracts.envelopes import Origin
 from strongroom_secrets.domain.errors import FolderNotFound, NamedTwice, RotatedSecret, SecretNotFound
 from strongroom_secrets.domain.places import ProjectRef
 from strongroom_secrets.domain.secrets import SHARED
+from strongroom_secrets.domain.tags import slugs_of
 from strongroom_secrets.store import secrets as store
 from strongroom_secrets.usecases.context import SecretsContext
 from strongroom_secrets.usecases.places import find_places, lock
@@ -42,13 +43,15 @@ async def delete_secrets(context: SecretsContext, caller: Caller, origin: Origin
         raise FolderNotFound(order.path)
     rights = SecretRights(standing, place.environment)
     for name, _ in wanted:
-        rights.require("delete", place.path, name)
+        rights.require_with_some_tags("delete", place.path, name)
 
     async with context.database.begin(origin.in_project(place.project_id)) as work:
         await lock(work, [place])
         names, owners = [name for name, _ in wanted], list({owner for _, owner in wanted})
         rows = await store.find_named(work, place.project_id, [place.folder_id], names, owners)
         there = {(row.name, row.owner_id): row for row in rows}
+        for spot in wanted:
+            rights.require("delete", place.path, spot[0], slugs_of(there[spot].tags) if spot in there else ())
         missing = [name for name, owner in wanted if (name, owner) not in there]
         if missing:
             raise SecretNotFound.named(missing, place.path)

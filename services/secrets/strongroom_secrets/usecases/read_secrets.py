@@ -12,6 +12,7 @@ from strongroom_secrets.domain.errors import FolderNotFound, SecretNotFound
 from strongroom_secrets.domain.metadata import is_wanted
 from strongroom_secrets.domain.places import ProjectRef, below
 from strongroom_secrets.domain.secrets import SHARED, Facts, SeenSecret
+from strongroom_secrets.domain.tags import slugs_of
 from strongroom_secrets.store.secrets import FIND_BY_ID, FIND_BY_NAME, FIND_VERSION, LIST_IN_FOLDER, LIST_RECURSIVELY
 from strongroom_secrets.usecases.context import SecretsContext
 from strongroom_secrets.usecases.places import Rows, look_up
@@ -114,14 +115,15 @@ async def get_secret(context: SecretsContext, caller: Caller, origin: Origin, wa
     environment = row["environment"]
     # Asked before it is said whether the secret is there.
     rights = SecretRights(standing, environment)
-    rights.require("describeSecret", wanted.path, wanted.name)
+    tags = slugs_of(row["tags" if wanted.version is None else "tags_at_last"])
+    rights.require("describeSecret", wanted.path, wanted.name, tags)
     if row["folder_id"] is None:
         raise FolderNotFound(wanted.path)
     if row["id"] is None:
         raise SecretNotFound.named([wanted.name], wanted.path)
     is_shown = wanted.is_personal or wanted.is_value_shown
     if is_shown and not wanted.is_personal:
-        rights.require("readValue", wanted.path, wanted.name)
+        rights.require("readValue", wanted.path, wanted.name, tags)
     return await _one(
         context,
         origin,
@@ -141,8 +143,9 @@ async def get_secret_by_id(context: SecretsContext, caller: Caller, origin: Orig
     standing = await context.doorkeeper.standing(caller, row["project_id"])
     if row["owner_id"] == SHARED:
         rights = SecretRights(standing, row["environment"])
-        rights.require("describeSecret", row["path"], row["name"])
-        rights.require("readValue", row["path"], row["name"])
+        tags = slugs_of(row["tags"])
+        rights.require("describeSecret", row["path"], row["name"], tags)
+        rights.require("readValue", row["path"], row["name"], tags)
     elif row["owner_id"] != caller.access.subject_id:
         raise Forbidden("This is another user's personal secret")
     return await _one(context, origin, row["project_id"], row["environment"], (row, row["path"], True))
@@ -184,22 +187,21 @@ def _visible(
 
     Raises `PermissionDenied` when values are wanted and one in the very folder asked for may not be read.
     """
-    # There are no tags yet, so nothing has one.
-    if wanted.tag_slugs:
-        return
     rights = SecretRights(standing, environment)
     for row in rows:
         name = row["name"]
         if name is None or not is_wanted(row["metadata"], wanted.metadata):
             continue
-        path = row["path"]
-        if not rights.may("describeSecret", path, name):
+        path, tags = row["path"], slugs_of(row["tags"])
+        if wanted.tag_slugs and not any(slug in wanted.tag_slugs for slug in tags):
+            continue
+        if not rights.may("describeSecret", path, name, tags):
             continue
         if row["owner_id"] != SHARED:
             yield row, path, True
         elif not wanted.are_values_shown:
             yield row, path, False
-        elif rights.may("readValue", path, name):
+        elif rights.may("readValue", path, name, tags):
             yield row, path, True
         elif path == wanted.path:
-            rights.require("readValue", path, name)
+            rights.require("readValue", path, name, tags)

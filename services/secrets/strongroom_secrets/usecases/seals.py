@@ -14,6 +14,7 @@ from strongroom_common.crypto.data_keys import DataKey, bind, binder, open_many
 from strongroom_common.kernel.secret import Secret
 from strongroom_secrets.domain.metadata import MetadataEntry
 from strongroom_secrets.domain.secrets import HIDDEN, Facts, SecretState, SeenSecret
+from strongroom_secrets.domain.tags import marks_of
 from strongroom_secrets.store.secrets import SealedSecret, stored_metadata
 from strongroom_secrets.usecases.context import SecretsContext
 
@@ -109,6 +110,7 @@ async def read_states(context: SecretsContext, project_id: UUID, rows: Sequence[
             created_at=row.created_at,
             updated_at=row.updated_at,
             actor=Actor(kind=row.actor_kind, id=row.actor_id, name=row.actor_name),
+            tags=marks_of(row.tags),
         )
         for row, seen in zip(rows, await see(context, project_id, facts), strict=True)
     ]

@@ -17,7 +17,6 @@ from strongroom_secrets.domain.errors import (
     RotatedSecret,
     SecretNotFound,
     SecretsExist,
-    TagNotFound,
     listed,
 )
 from strongroom_secrets.domain.places import Place, ProjectRef
@@ -29,12 +28,14 @@ from strongroom_secrets.domain.secrets import (
     is_upper_case,
     parse_new_name,
 )
+from strongroom_secrets.domain.tags import slugs_of
 from strongroom_secrets.store import secrets as store
 from strongroom_secrets.usecases.context import SecretsContext
 from strongroom_secrets.usecases.places import find_places, lock
 from strongroom_secrets.usecases.read_secrets import SecretsAt
 from strongroom_secrets.usecases.rights import SecretRights
 from strongroom_secrets.usecases.seals import read_states, seal
+from strongroom_secrets.usecases.tags import hold_tags
 from strongroom_secrets.usecases.trails import about_change, about_many, record
 from strongroom_secrets.usecases.writing import Change, announce, owner_of, seen_by_writer
 
@@ -78,9 +79,7 @@ async def update_secrets(context: SecretsContext, caller: Caller, origin: Origin
     if order.mode != "upsert":
         # Asked before it is said which of them are there. An upsert needs the one right or the other for each.
         for change in order.changes:
-            rights.require("edit", change.path, change.name)
-    if any(change.tag_ids for change in order.changes):
-        raise TagNotFound
+            rights.require_with_some_tags("edit", change.path, change.name)
 
     async with context.database.begin(origin.in_project(place.project_id)) as work:
         await lock(work, list(places.values()))
@@ -112,6 +111,7 @@ async def _plan(
 ) -> _Plan:
     """Decide, under the folders' locks, what becomes of each change; raise for what cannot be."""
     place = next(iter(places.values()))
+    marks_for = await hold_tags(work, place.project_id, [change.tag_ids for change in order.changes])
     names = {change.name for change in order.changes} | {c.renamed_to for c in order.changes if c.renamed_to}
     folder_ids = [found.folder_id for found in places.values()]
     rows = await store.find_named(work, place.project_id, folder_ids, sorted(names), [owner_id])
@@ -119,13 +119,18 @@ async def _plan(
     wanted = [(change, there.get((places[change.path].folder_id, change.name))) for change in order.changes]
 
     missing = [change for change, row in wanted if row is None]
+    if order.mode != "upsert":
+        for change in missing:
+            rights.require("edit", change.path, change.name)
+    found = [(change, row) for change, row in wanted if row is not None]
+    for change, known in found:
+        tags = slugs_of(known.tags)
+        rights.require("edit", change.path, change.name, tags)
+        # What it becomes must be within the caller's rights as well as what it is.
+        new_tags = tags if change.tag_ids is None else [mark.slug for mark in marks_for(change.tag_ids)]
+        rights.require("edit", change.path, change.renamed_to or change.name, new_tags)
     if missing and order.mode == "failOnNotFound":
         raise SecretNotFound.named([change.name for change in missing], listed(sorted({c.path for c in missing})))
-    found = [(change, row) for change, row in wanted if row is not None]
-    for change, _ in found:
-        rights.require("edit", change.path, change.name)
-        if change.renamed_to:
-            rights.require("edit", change.path, change.renamed_to)
     rotated = [
         change.name for change, row in found if row.rotation_id and (change.value is not None or change.renamed_to)
     ]
@@ -139,15 +144,20 @@ async def _plan(
         for index, (change, row) in enumerate(wanted):
             if row is None:
                 name = parse_new_name(change.name, ["secrets", index, "secretKey"])
-                rights.require("create", change.path, name)
+                new, marks = change.as_new(name), marks_for(change.tag_ids or ())
+                rights.require("create", change.path, name, [mark.slug for mark in marks])
                 folder_id = places[change.path].folder_id
                 claims.append((folder_id, name, change.path))
-                created.append(SecretState.new(new_id(), folder_id, owner_id, change.as_new(name), caller.actor, now))
+                created.append(SecretState.new(new_id(), folder_id, owner_id, new, caller.actor, now, marks))
     _verify_claims(claims, there.keys(), is_upper_case_only=place.is_upper_case_only)
 
     before = await read_states(context, place.project_id, [row for _, row in found])
     updated = [
-        (change, state, state.after(change, caller.actor, now))
+        (
+            change,
+            state,
+            state.after(change, caller.actor, now, None if change.tag_ids is None else marks_for(change.tag_ids)),
+        )
         for (change, _), state in zip(found, before, strict=True)
     ]
     return _Plan(updated, created)

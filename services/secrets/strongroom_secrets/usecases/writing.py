@@ -28,8 +28,8 @@ def owner_of(caller: Caller, *, is_personal: bool) -> UUID:
 def seen_by_writer(state: SecretState, path: str, rights: SecretRights) -> SeenSecret:
     """Show a written secret to who wrote it: nobody learns by writing what they may not read."""
     is_own = state.owner_id != SHARED
-    is_described = is_own or rights.may("describeSecret", path, state.name)
-    is_shown = is_own or rights.may("readValue", path, state.name)
+    is_described = is_own or rights.may("describeSecret", path, state.name, state.tag_slugs)
+    is_shown = is_own or rights.may("readValue", path, state.name, state.tag_slugs)
     return SeenSecret(
         facts=state.facts(),
         path=path,

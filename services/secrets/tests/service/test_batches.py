@@ -118,6 +118,7 @@ async def test_an_update_may_span_folders(world: Any) -> None:
     refused = await world.send("PATCH", "/api/v4/secrets/batch", json=world.place(secrets=lost, mode="upsert"))
     assert (refused.status, "/nowhere" in refused.json["message"]) == (404, True)
     assert (await world.get("KEY")).json["secret"]["version"] == 2
+    await world.audited("update-secrets")
     events = world.running.said.of("secrets.secret.changed.v1")
     assert sorted(event.payload["path"] for event in events[-2:]) == ["/", "/a"]
 

@@ -36,6 +36,41 @@ async def test_a_new_environment_can_be_used_before_its_event_arrives(world: Any
     assert described(world) == 1
 
 
+async def test_an_environment_that_was_added_begins_with_its_root_folder(world: Any) -> None:
+    added = EnvironmentState(id=new_id(), name="Test", slug="test", position=1)
+    moved = [one.model_copy(update={"position": one.position + 1}) for one in world.project.environments]
+    await world.identity.say_updated(world.identity.change_project(world.project, environments=[added, *moved]))
+    rows = await world.rows("SELECT path, parent_id FROM folders WHERE environment_id = $1", added.id)
+    assert [tuple(row) for row in rows] == [("/", None)]
+    rows = await world.rows("SELECT slug, position FROM environments ORDER BY position")
+    assert [tuple(row) for row in rows] == [("test", 1), ("dev", 2), ("staging", 3), ("prod", 4)]
+    made = await world.send("POST", "/api/v4/secrets/KEY", json={**world.place(secretValue="v"), "environment": "test"})
+    assert (made.status, described(world)) == (200, 0)
+
+
+async def test_a_renamed_environment_keeps_its_folders_and_secrets(world: Any) -> None:
+    await world.create("KEY", "kept")
+    await world.add_folder("/a")
+    dev, *others = world.project.environments
+    renamed = dev.model_copy(update={"name": "Local", "slug": "local", "position": 9})
+    await world.identity.say_updated(world.identity.change_project(world.project, environments=[*others, renamed]))
+    place = {**world.place(), "environment": "local"}
+    answer = await world.send("GET", "/api/v4/secrets/KEY", params=place)
+    assert answer.json["secret"]["secretValue"] == "kept"
+    assert (await world.get("KEY")).status == 404
+    rows = await world.rows("SELECT path FROM folders WHERE environment_id = $1 ORDER BY path", dev.id)
+    assert [row["path"] for row in rows] == ["/", "/a"]
+
+
+async def test_settings_of_a_project_are_taken_over(world: Any) -> None:
+    changed = world.identity.change_project(world.project, auto_capitalization=True, pit_version_limit=3)
+    await world.identity.say_updated(changed)
+    (row,) = await world.rows("SELECT auto_capitalization, pit_version_limit FROM projects")
+    assert tuple(row) == (True, 3)
+    refused = await world.send("POST", "/api/v4/secrets/lower", json=world.place(secretValue="v"))
+    assert refused.status == 400
+
+
 async def test_an_old_revision_changes_nothing(world: Any) -> None:
     changed = world.identity.change_project(world.project, slug="store", environments=world.project.environments[:1])
     await world.identity.say_updated(changed)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from strongroom_common.testing.waiting import eventually
+
 BASE = {
     "id", "_id", "workspace", "environment", "version", "type", "secretKey", "secretValue", "secretComment",
     "secretReminderNote", "secretReminderRepeatDays", "skipMultilineEncoding", "createdAt", "updatedAt", "actor",
@@ -120,9 +122,11 @@ async def test_a_rename_keeps_id_and_history(world: Any) -> None:
     for name, status in (("TAKEN", 400), ("", 400), ("a/b", 422)):
         answer = await world.send("PATCH", "/api/v4/secrets/NEW", json=world.place(newSecretName=name))
         assert answer.status == status
-    (event,) = [
-        e for e in world.running.said.of("secrets.secret.changed.v1") if e.payload["secrets"][0]["previous_key"]
-    ]
+    (event,) = await eventually(
+        lambda: [
+            e for e in world.running.said.of("secrets.secret.changed.v1") if e.payload["secrets"][0]["previous_key"]
+        ]
+    )
     assert event.payload["secrets"][0]["previous_key"] == "OLD"
 
 
