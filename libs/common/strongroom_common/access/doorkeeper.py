@@ -176,7 +176,8 @@ class Doorkeeper:
     async def standing(self, caller: Caller, project_id: UUID) -> Standing:
         """Say what the caller may do in a project. Raises `NotFound`, `Forbidden`."""
         access = caller.access
-        key = (access.kind, access.subject_id, caller.organization_id, project_id)
+        # The facts fill templates of the rules: what was compiled with those of one token is not for another one.
+        key = (access.kind, access.subject_id, caller.organization_id, project_id, access.facts)
         _, project, rules = await self._standings.get(key, lambda: self._resolve_standing(caller, project_id))
         return Standing(caller=caller, project=project, rules=rules)
 
@@ -241,7 +242,7 @@ class Doorkeeper:
         access = await self._source.resolve_caller(
             ResolveCaller(token_id=claims.token_id, kind=claims.kind, organization_id=claims.organization_id)
         )
-        return access, Ruleset.from_wire(access.rules), _actor(access)
+        return access, Ruleset.from_wire(access.rules, dict(access.facts)), _actor(access)
 
     async def _resolve_standing(self, caller: Caller, project_id: UUID) -> tuple[UUID, ProjectAccess, Ruleset]:
         project = await self._source.resolve_project_access(
@@ -252,7 +253,7 @@ class Doorkeeper:
                 project_id=project_id,
             )
         )
-        return caller.access.subject_id, project, Ruleset.from_wire(project.rules)
+        return caller.access.subject_id, project, Ruleset.from_wire(project.rules, dict(caller.access.facts))
 
 
 def _read_claims(claims: dict[str, Any]) -> _Claims:

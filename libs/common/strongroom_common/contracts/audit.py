@@ -8,6 +8,22 @@ from uuid import UUID
 from strongroom_common.contracts.envelopes import Actor
 from strongroom_common.contracts.messages import Event, Payload
 
+DENIED = "deny-access"
+"""The event of a record that says whom the rules have refused what."""
+
+
+class Refusal(Payload):
+    """A decision against a caller, as far as it takes to explain it later. `rules` are those that were considered."""
+
+    action: str
+    subject: str
+    lacking: Sequence[str]
+    """The actions that were not allowed: of an old action, some of those that it stands for."""
+    resource: Mapping[str, Any] | None = None
+    rules: Sequence[Mapping[str, Any]] = ()
+    deciding_rule: int | None = None
+    """Its place in `rules`; none where no rule matched."""
+
 
 class AuditRecord(Payload):
     """One fact about who did what to what. `event` is the wire's event type; `metadata` never holds a secret value."""
@@ -21,6 +37,8 @@ class AuditRecord(Payload):
     user_agent: str = ""
     event: str
     metadata: Mapping[str, Any] = {}
+    refusal: Refusal | None = None
+    """With the event `DENIED`: the record's id is then the id of the decision."""
 
 
 class AuditRecorded(Event):

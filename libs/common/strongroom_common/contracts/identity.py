@@ -7,6 +7,19 @@ from uuid import UUID
 
 from strongroom_common.contracts.messages import Event, Payload, Query
 
+# --- organizations ----------------------------------------------------------------------------------------------------
+
+
+class OrganizationDeleted(Event):
+    """The organization is gone with all that hangs on it. Each of its projects has an event of its own."""
+
+    type = "identity.organization.deleted.v1"
+    organization_id: UUID
+
+    def aggregate(self) -> str:
+        return f"organization:{self.organization_id}"
+
+
 # --- projects ---------------------------------------------------------------------------------------------------------
 
 
@@ -29,6 +42,8 @@ class ProjectState(Payload):
     type: str
     auto_capitalization: bool = False
     pit_version_limit: int = 10
+    enforce_encrypted_metadata: bool = False
+    """Plain metadata of secrets is refused."""
     environments: Sequence[EnvironmentState] = ()
     revision: int
 
@@ -90,6 +105,8 @@ class CallerAccess(Payload):
     """The token has a use limit: each use must be spent at identity."""
     expires_at: datetime | None = None
     rules: Sequence[Mapping[str, Any]] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    """What templates of conditions stand for, such as (`identity.metadata.team`, `blue`)."""
 
 
 class ResolveCaller(Query[CallerAccess]):
@@ -135,6 +152,17 @@ class AccessChanged(Event):
 
     def aggregate(self) -> str:
         return f"access:{self.organization_id}"
+
+
+class IdentityDeleted(Event):
+    """A machine identity is gone, and its tokens with it: let go of all that hangs on it."""
+
+    type = "identity.identity.deleted.v1"
+    id: UUID
+    organization_id: UUID
+
+    def aggregate(self) -> str:
+        return f"identity:{self.id}"
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------

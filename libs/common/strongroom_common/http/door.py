@@ -9,9 +9,10 @@ import orjson
 from aiohttp.web import BaseRequest, Response, StreamResponse
 from pydantic import BaseModel, ValidationError
 
-from strongroom_common.access.callers import Caller
+from strongroom_common.access.callers import Caller, Refused
 from strongroom_common.access.doorkeeper import Doorkeeper
 from strongroom_common.access.networks import TrustedProxies
+from strongroom_common.audit.trail import ReadTrail
 from strongroom_common.http.bodies import check_json_bounds, parse_form, parse_query, read_body
 from strongroom_common.http.endpoints import Arrival, Call, Endpoint, Reply
 from strongroom_common.http.errors import error_body, error_headers, invalid, status_of
@@ -24,10 +25,12 @@ from strongroom_common.kernel.errors import (
     Forbidden,
     InvalidInput,
     NotFound,
+    PermissionDenied,
     StrongroomError,
     TimedOut,
     TokenRefused,
     Unauthenticated,
+    Unavailable,
 )
 from strongroom_common.kernel.ids import new_request_id
 from strongroom_common.observability.logs import get_logger
@@ -43,6 +46,8 @@ FORM = "application/x-www-form-urlencoded"
 OPENAPI_SEGMENTS = ("internal", "openapi.json")
 """Where a service's process shows its OpenAPI document to the gateway; the gateway's table leads nobody else there."""
 LONGEST_BEARER = 8_192
+PATIENCE_WITH_TRAIL = 5.0
+"""How many seconds a refusal waits for its record; after that it goes out unexplained."""
 
 # Answers may hold secrets: no cache between us and the client keeps one. ETag and If-None-Match work all the same.
 _HEADERS = {"Content-Type": JSON, "Cache-Control": "no-store"}
@@ -60,6 +65,7 @@ class Door(Generic[S]):
         clock: Clock,
         doorkeeper: Doorkeeper | None = None,
         replays: Replays | None = None,
+        trail: ReadTrail | None = None,
         most_body_bytes: int = 10 * 1024 * 1024,
         patience: float = 60.0,
     ) -> None:
@@ -69,6 +75,7 @@ class Door(Generic[S]):
         self._clock = clock
         self._doorkeeper = doorkeeper
         self._replays = replays
+        self._trail = trail
         self._most_body_bytes = most_body_bytes
         self._patience = patience
         self._timers: dict[tuple[str, str, int], Any] = {}
@@ -94,6 +101,8 @@ class Door(Generic[S]):
             except TimeoutError:
                 raise TimedOut(f"the request took longer than {self._patience:g} seconds") from None
         except StrongroomError as error:
+            if isinstance(error, PermissionDenied):
+                await self._write_down(error, arrival)
             response = refusal(error, arrival.request_id)
             log.info(
                 "request_refused",
@@ -128,7 +137,13 @@ class Door(Generic[S]):
             if endpoint.body is not NoBody:
                 body = _parse_body(endpoint.body, raw, request.content_type)
         call: Call[Any, Any, Any] = Call(
-            service=self._service, arrival=arrival, path=path, query=query, body=body, known_caller=caller
+            service=self._service,
+            arrival=arrival,
+            path=path,
+            query=query,
+            body=body,
+            known_caller=caller,
+            headers=headers,
         )
         key = headers.get("Idempotency-Key") if endpoint.is_write else None
         if key is None or caller is None or self._replays is None:
@@ -185,6 +200,20 @@ class Door(Generic[S]):
             _ = caller.organization_id
         return caller
 
+    async def _write_down(self, error: PermissionDenied, arrival: Arrival) -> None:
+        """Give a refusal an id by which it can be explained. Without a record it is a refusal all the same."""
+        refused = error.refused
+        if self._trail is None or not isinstance(refused, Refused) or refused.caller.access.organization_id is None:
+            return
+        record = refused.to_record(self._clock, arrival.user_agent)
+        try:
+            async with asyncio.timeout(PATIENCE_WITH_TRAIL):
+                await self._trail.note(record)
+        except (Unavailable, TimeoutError):
+            log.warning("refusal_not_recorded", request_id=arrival.request_id)
+            return
+        error.decision_id = record.id
+
     def _note(self, method: str, template: str, status: int, started: float) -> None:
         key = (method, template, status)
         timer = self._timers.get(key)
@@ -212,6 +241,7 @@ class Site:
             client_address=self._proxies.client_of(request.remote or "", headers.getall("X-Forwarded-For", ())),
             user_agent=headers.get("User-Agent", "")[:512],
             traceparent=continue_trace(headers.get("traceparent")),
+            is_forwarded=is_forwarded,
         )
         try:
             target = parse_target(request.raw_path)

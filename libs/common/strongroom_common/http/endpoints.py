@@ -33,6 +33,8 @@ class Arrival:
     client_address: str
     user_agent: str
     traceparent: str
+    is_forwarded: bool = True
+    """The hop in front of us sent it, which drops from strangers' requests what only a proxy may say."""
 
     def __post_init__(self) -> None:
         # A header's bytes need not be text; what goes into the audit trail must be.
@@ -58,6 +60,13 @@ class Call(Generic[S, B, Q]):
     query: Q
     body: B
     known_caller: Caller | None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """As they were sent, found in any case: for the few routes that read a cookie or a bearer of their own."""
+
+    @property
+    def proxy_headers(self) -> Mapping[str, str]:
+        """The headers for what only a proxy may say, such as whose certificate it has seen: none from a stranger."""
+        return self.headers if self.arrival.is_forwarded else {}
 
     @property
     def caller(self) -> Caller:

@@ -6,8 +6,11 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from strongroom_common.kernel.errors import InvalidInput, Issue, RateLimited, StrongroomError
+from strongroom_common.kernel.errors import InvalidInput, Issue, PermissionDenied, RateLimited, StrongroomError
 from strongroom_common.observability.redaction import redact_text
+
+DECISION_ID = "X-Decision-Id"
+"""Names the decision behind a 403: `GET /api/v1/access/decisions/{id}` explains it."""
 
 STATUS_OF_FAMILY: Mapping[str, int] = {
     "invalid_input": 400,
@@ -82,7 +85,11 @@ def error_body(error: StrongroomError, request_id: str) -> bytes:
 
 def error_headers(error: StrongroomError) -> dict[str, str]:
     """Headers that go with an error."""
-    return {"Retry-After": str(error.retry_after)} if isinstance(error, RateLimited) else {}
+    if isinstance(error, RateLimited):
+        return {"Retry-After": str(error.retry_after)}
+    if isinstance(error, PermissionDenied) and error.decision_id is not None:
+        return {DECISION_ID: str(error.decision_id)}
+    return {}
 
 
 def invalid(error: ValidationError, where: str) -> InvalidInput:

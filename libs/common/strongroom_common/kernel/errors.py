@@ -3,6 +3,7 @@ whole, by its stable code."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypedDict
+from uuid import UUID
 
 
 class Issue(TypedDict):
@@ -89,9 +90,17 @@ class TokenRefused(Forbidden):
 
 
 class PermissionDenied(Forbidden):
-    """The caller's rules do not allow the action; `details` holds the rules that were considered."""
+    """The caller's rules do not allow the action; `details` holds the rules that were considered.
+
+    `refused` is what can be written down about the decision, and `decision_id` its name once that has happened.
+    """
 
     label = "PermissionDenied"
+
+    def __init__(self, message: str, *, label: str | None = None, details: Any = None, refused: Any = None) -> None:
+        super().__init__(message, label=label, details=details)
+        self.refused = refused
+        self.decision_id: UUID | None = None
 
 
 class NotFound(StrongroomError):

@@ -140,6 +140,7 @@ class Service:
             clock=foundations.clock,
             doorkeeper=foundations.doorkeeper,
             replays=foundations.replays,
+            trail=foundations.trail,
             most_body_bytes=settings.most_body_bytes,
             patience=settings.request_seconds,
         )

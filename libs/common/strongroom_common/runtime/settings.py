@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator, Va
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from strongroom_common.egress.mail import Encryption, Mailer, NoMailServer, SmtpMailer, SmtpServer
 from strongroom_common.kernel.secret import MASK, Secret
 
 S = TypeVar("S", bound=BaseSettings)
@@ -113,6 +114,58 @@ class ServiceSettings(CommonSettings):
     audit_reads: Literal["durable", "relaxed"] = Field(
         "durable", description="`relaxed` answers a read before its audit record is on disk."
     )
+
+
+class MailSettings(CommonSettings):
+    """How mails leave. Without a host there is no mail server, and links are shown instead of being sent."""
+
+    smtp_host: str = Field(
+        "", validation_alias="STRONGROOM_SMTP_HOST", description="The mail server; none: links are shown instead."
+    )
+    smtp_port: int = Field(
+        587, ge=1, le=65535, validation_alias="STRONGROOM_SMTP_PORT", description="The mail server's port."
+    )
+    smtp_encryption: Encryption = Field(
+        "starttls",
+        validation_alias="STRONGROOM_SMTP_ENCRYPTION",
+        description="`starttls` (usually port 587), `tls` (465), or `none`: never over a network.",
+    )
+    smtp_user_name: str = Field(
+        "", validation_alias="STRONGROOM_SMTP_USER_NAME", description="The account at the mail server, if it wants one."
+    )
+    smtp_password: SecretSetting = Field(
+        default_factory=lambda: Secret(""),
+        validation_alias="STRONGROOM_SMTP_PASSWORD",
+        description="The account's password.",
+    )
+    smtp_from: str = Field(
+        "strongroom@localhost", validation_alias="STRONGROOM_SMTP_FROM", description="The address that mails come from."
+    )
+    smtp_from_name: str = Field(
+        "Strongroom", validation_alias="STRONGROOM_SMTP_FROM_NAME", description="The name that mails come from."
+    )
+    smtp_ca: Path | None = Field(
+        None,
+        validation_alias="STRONGROOM_SMTP_CA",
+        description="A PEM file of the authorities that the mail server is verified with; none: the system's.",
+    )
+
+    def mailer(self) -> Mailer:
+        """Return what sends mails. Raises `OSError` when the file of authorities cannot be read."""
+        if not self.smtp_host:
+            return NoMailServer()
+        return SmtpMailer(
+            SmtpServer(
+                host=self.smtp_host,
+                port=self.smtp_port,
+                encryption=self.smtp_encryption,
+                sender=self.smtp_from,
+                sender_name=self.smtp_from_name,
+                user_name=self.smtp_user_name or None,
+                password=self.smtp_password if self.smtp_password else None,
+                ca=self.smtp_ca,
+            )
+        )
 
 
 def settings_or_exit(kind: Callable[[], S], prefix: str) -> S:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from strongroom_common.kernel.secret import Secret
+from strongroom_common.testing.ldap import LdapServer, new_ldap_server
 from strongroom_common.testing.postgres import PostgresServer
 from strongroom_common.testing.rabbitmq import RabbitServer, new_rabbit_server
 
@@ -33,8 +34,20 @@ def rabbit_url(rabbit_server: RabbitServer) -> Secret:
     return rabbit_server.add_virtual_host()
 
 
+@pytest.fixture(scope="session")
+def ldap_server() -> Iterator[LdapServer]:
+    """An OpenLDAP that nobody else uses. A test that takes it away brings it back."""
+    server = new_ldap_server()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Give tests with a broker more time, and do not count its start: that has its own limit, and may install."""
+    """Give tests with such a server more time, and do not count its start: that has its own limit, and may install."""
     for item in items:
-        if "rabbit_server" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
+        wanted = {"rabbit_server", "ldap_server"} & set(getattr(item, "fixturenames", ()))
+        if wanted and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(60, func_only=True))
