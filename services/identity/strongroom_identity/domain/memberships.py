@@ -11,6 +11,13 @@ from strongroom_identity.domain.durations import parse_duration
 from strongroom_identity.domain.roles import CUSTOM, CustomRole, Role
 
 SubjectKind = Literal["user", "identity"]
+"""Who can call."""
+MemberKind = Literal["user", "identity", "group"]
+"""Who can hold roles."""
+
+ACCEPTED = "accepted"
+INVITED = "invited"
+"""Where a user's membership of an organization stands; one who is only invited has no access yet."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class MembershipRole:
 
 @dataclass(frozen=True)
 class Membership:
-    """A user or an identity in an organization, or (`project_id`) in one of its projects."""
+    """A user, an identity or a group in an organization, or (`project_id`) in one of its projects."""
 
     id: UUID
     organization_id: UUID
@@ -67,11 +74,19 @@ class Membership:
     created_at: datetime
     updated_at: datetime
     roles: tuple[MembershipRole, ...] = ()
+    group_id: UUID | None = None
+    status: str = ACCEPTED
+
+    @property
+    def subject_id(self) -> UUID:
+        """Whose membership it is."""
+        (subject,) = (one for one in (self.user_id, self.identity_id, self.group_id) if one is not None)
+        return subject
 
     @classmethod
     def new(
         cls,
-        kind: SubjectKind,
+        kind: MemberKind,
         subject_id: UUID,
         roles: Sequence[MembershipRole],
         now: datetime,
@@ -86,6 +101,7 @@ class Membership:
             project_id=project_id,
             user_id=subject_id if kind == "user" else None,
             identity_id=subject_id if kind == "identity" else None,
+            group_id=subject_id if kind == "group" else None,
             created_at=now,
             updated_at=now,
             roles=tuple(roles),

@@ -17,11 +17,12 @@ ACCESS = "identityAccessToken"
 
 @dataclass(frozen=True)
 class IssuedToken:
-    """What a login answers. Lengths in seconds."""
+    """What a login answers, and the record behind it. Lengths in seconds."""
 
     access_token: Secret
     expires_in: int
     max_ttl: int
+    record: "AccessToken"
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,14 @@ class AccessToken:
         *,
         name: str | None = None,
         client_secret_id: UUID | None = None,
+        identity_auth: Mapping[str, Any] | None = None,
+        scope: UUID | None = None,
     ) -> "AccessToken":
-        """The record of a token issued just now."""
+        """The record of a token issued just now; `scope` is the sub-organization that it is for, if any."""
         settings = configuration.tokens
         fresh = cls(
             id=new_id(),
-            organization_id=configuration.organization_id,
+            organization_id=scope or configuration.organization_id,
             identity_id=configuration.identity_id,
             auth_method=configuration.method,
             name=name,
@@ -71,8 +74,8 @@ class AccessToken:
             uses=0,
             uses_limit=settings.uses_limit,
             client_secret_id=client_secret_id,
-            sub_organization_id=None,
-            identity_auth=None,
+            sub_organization_id=scope,
+            identity_auth=identity_auth,
             is_revoked=False,
             last_used_at=None,
             last_renewed_at=None,

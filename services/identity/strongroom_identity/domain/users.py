@@ -1,6 +1,6 @@
 """People."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -37,5 +37,36 @@ class User:
             is_accepted=True,
             is_instance_admin=True,
             created_at=now,
+            updated_at=now,
+        )
+
+    @classmethod
+    def invited(cls, email: str, now: datetime) -> "User":
+        """Somebody with a mailbox who has no account yet."""
+        return cls(
+            id=new_id(),
+            username=email,
+            email=email,
+            first_name="",
+            last_name="",
+            password_hash=None,
+            is_email_verified=False,
+            is_accepted=False,
+            is_instance_admin=False,
+            created_at=now,
+            updated_at=now,
+        )
+
+    def completed(
+        self, password_hash: str, first_name: str, last_name: str, now: datetime, *, is_email_verified: bool
+    ) -> "User":
+        """The same person with an account."""
+        return replace(
+            self,
+            password_hash=password_hash,
+            first_name=first_name,
+            last_name=last_name,
+            is_email_verified=self.is_email_verified or is_email_verified,
+            is_accepted=True,
             updated_at=now,
         )

@@ -36,6 +36,14 @@ WITH dropped AS (
 )
 SELECT EXISTS (SELECT FROM spent) AS is_spent
 """
+_FIND_ISSUED = """
+SELECT t.* FROM access_tokens t JOIN identities i ON i.id = t.identity_id
+WHERE t.id = $1 AND $2 IN (t.organization_id, i.organization_id) AND t.auth_method = $3
+"""
+_LIST_ISSUED = """
+SELECT * FROM access_tokens WHERE identity_id = $1 AND auth_method = $2
+ORDER BY updated_at DESC, id DESC LIMIT $3 OFFSET $4
+"""
 _DROP_EXPIRED = """
 DELETE FROM access_tokens WHERE id IN (
     SELECT id FROM access_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -46,6 +54,24 @@ DELETE FROM access_tokens WHERE id IN (
 async def add(work: UnitOfWork, token: AccessToken) -> None:
     """Keep a new token's record."""
     await work.execute(insert(ACCESS_TOKENS).values(columns_of(ACCESS_TOKENS, token)))
+
+
+async def find_issued(database: Database, organization_id: UUID, token_id: UUID, method: str) -> AccessToken | None:
+    """Return a token that an identity of the organization, or for it, got by one kind of login; or None."""
+    row = await database.fetch_row(_FIND_ISSUED, token_id, organization_id, method)
+    return None if row is None else value_of(AccessToken, row)
+
+
+async def list_issued(database: Database, identity_id: UUID, method: str, limit: int, offset: int) -> list[AccessToken]:
+    """List the tokens that an identity got by one kind of login, revoked ones too, the newest change first."""
+    rows = await database.fetch(_LIST_ISSUED, identity_id, method, limit, offset)
+    return [value_of(AccessToken, row) for row in rows]
+
+
+async def rename(work: UnitOfWork, token_id: UUID, name: str, now: datetime) -> None:
+    """Call a token something else."""
+    statement = update(ACCESS_TOKENS).where(ACCESS_TOKENS.c.id == token_id)
+    await work.execute(statement.values(name=name, updated_at=now))
 
 
 async def lock(work: UnitOfWork, token_id: UUID) -> AccessToken | None:
@@ -76,6 +102,20 @@ async def revoke(work: UnitOfWork, token_id: UUID, now: datetime) -> None:
 async def drop(work: UnitOfWork, token_id: UUID) -> None:
     """Forget a token."""
     await work.execute(delete(ACCESS_TOKENS).where(ACCESS_TOKENS.c.id == token_id))
+
+
+async def drop_of_method(work: UnitOfWork, identity_id: UUID, method: str) -> list[UUID]:
+    """Forget the tokens that an identity got by one kind of login; return which they were."""
+    table = ACCESS_TOKENS.c
+    statement = delete(ACCESS_TOKENS).where(table.identity_id == identity_id, table.auth_method == method)
+    return [row.id for row in await work.rows(statement.returning(table.id))]
+
+
+async def drop_of_scope(work: UnitOfWork, identity_id: UUID, organization_id: UUID) -> list[UUID]:
+    """Forget the tokens that an identity has for one organization; return which they were."""
+    table = ACCESS_TOKENS.c
+    statement = delete(ACCESS_TOKENS).where(table.identity_id == identity_id, table.organization_id == organization_id)
+    return [row.id for row in await work.rows(statement.returning(table.id))]
 
 
 async def drop_expired(database: Database, before: datetime, most: int = 1000) -> bool:

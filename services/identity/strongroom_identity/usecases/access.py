@@ -11,8 +11,9 @@ from strongroom_common.contracts.identity import (
 )
 from strongroom_common.db.database import Database
 from strongroom_common.kernel.clock import Clock
-from strongroom_common.kernel.errors import Forbidden, Unauthenticated
-from strongroom_identity.domain.errors import ProjectNotFound, TokenNotAlive
+from strongroom_common.kernel.errors import Forbidden
+from strongroom_identity.domain.errors import ProjectNotFound, SessionOver, TokenNotAlive
+from strongroom_identity.domain.facts import facts_of_user
 from strongroom_identity.domain.roles import rules_together
 from strongroom_identity.domain.trusted_ips import networks_of
 from strongroom_identity.store import access, signing_keys, tokens
@@ -30,8 +31,8 @@ class LocalAccess:
 
         Trusted addresses are those of the current configuration, so that a change meets tokens already issued.
         """
-        if question.kind != "identity":
-            raise Unauthenticated("There is no such session: log in again")
+        if question.kind == "user":
+            return await self._resolve_user(question)
         holder = await access.find_token_holder(self._database, question.token_id)
         if holder is None or holder.is_revoked or question.organization_id not in {None, holder.organization_id}:
             raise TokenNotAlive("The token is unknown or was revoked: log in again")
@@ -53,6 +54,33 @@ class LocalAccess:
             are_uses_counted=holder.uses_limit > 0,
             expires_at=holder.expires_at,
             rules=rules_together(holder.roles, ORGANIZATION_ROLES),
+            facts=holder.facts,
+        )
+
+    async def _resolve_user(self, question: ResolveCaller) -> CallerAccess:
+        session_id, organization_id = question.token_id, question.organization_id
+        holder = await access.find_session_holder(self._database, session_id, organization_id)
+        if holder is None or holder.expires_at <= self._clock.now():
+            raise SessionOver
+        # What a password alone may do: nothing in an organization, and nothing to the instance.
+        is_half = holder.has_second_factor and not holder.is_mfa_verified
+        if organization_id is not None:
+            if not holder.is_member:
+                raise TokenNotAlive("You are not a member of the organization, or not any more")
+            if is_half or (holder.is_second_factor_wanted and not holder.is_mfa_verified):
+                raise TokenNotAlive("This organization wants your second factor: select it again")
+        return CallerAccess(
+            token_id=session_id,
+            kind="user",
+            subject_id=holder.user_id,
+            name=holder.username,
+            email=holder.email,
+            auth_method=holder.auth_method,
+            organization_id=organization_id,
+            is_instance_admin=holder.is_instance_admin and not is_half,
+            expires_at=holder.expires_at,
+            rules=rules_together(holder.roles, ORGANIZATION_ROLES),
+            facts=facts_of_user(holder.user_id, holder.username),
         )
 
     async def resolve_project_access(self, question: ResolveProjectAccess) -> ProjectAccess:

@@ -1,14 +1,11 @@
 """The instance: its first start, and how its first administrator gets in."""
 
-import json
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 from strongroom_common.audit.trail import audit_record
 from strongroom_common.contracts.envelopes import Actor, Origin
-from strongroom_common.contracts.identity import PublicKey, SigningKeysChanged
 from strongroom_common.crypto.data_keys import bind
-from strongroom_common.crypto.jwts import SigningKey
 from strongroom_common.crypto.tokens import Pepper
 from strongroom_common.db.database import UnitOfWork
 from strongroom_common.kernel.errors import Conflict
@@ -19,9 +16,9 @@ from strongroom_identity.domain.errors import AlreadySetUp
 from strongroom_identity.domain.identities import Identity
 from strongroom_identity.domain.organizations import Organization
 from strongroom_identity.domain.users import User
-from strongroom_identity.store import auth_configurations, instance, signing_keys, users
+from strongroom_identity.store import auth_configurations, instance, users
 from strongroom_identity.store.violations import refusing
-from strongroom_identity.usecases import organizations, tokens
+from strongroom_identity.usecases import organizations, signing_keys, tokens
 from strongroom_identity.usecases.context import IdentityContext
 
 _INSTANCE = UUID(int=0)
@@ -54,9 +51,9 @@ async def begin(context: IdentityContext) -> None:
         # Replicas may start together: the second one finds what the first one made.
         await instance.lock_first_start(work)
         pepper = await _pepper(work, context)
-        signing_key = await _signing_key(work, context)
+        keys = await signing_keys.begin(context, work)
         await work.commit()
-    context.secrets.take(pepper, signing_key)
+    context.secrets.take(pepper, keys, context.clock)
 
 
 async def bootstrap(context: IdentityContext, origin: Origin, wish: Bootstrap) -> Bootstrapped:
@@ -102,19 +99,3 @@ async def _pepper(work: UnitOfWork, context: IdentityContext) -> Pepper:
     pepper = Pepper.generate()
     await instance.add(work, new_id(), context.keyring.seal(pepper.key(), _PEPPER), context.clock.now())
     return pepper
-
-
-async def _signing_key(work: UnitOfWork, context: IdentityContext) -> SigningKey:
-    kept = await signing_keys.find_newest(work)
-    if kept is not None:
-        return SigningKey(kept.kid, context.keyring.open(kept.sealed_private_key, _place_of(kept.kid)))
-    fresh = SigningKey.generate()
-    public = json.dumps(fresh.verification_key.to_json())
-    sealed = context.keyring.seal(fresh.private_bytes(), _place_of(fresh.id))
-    await signing_keys.add(work, signing_keys.SealedSigningKey(fresh.id, sealed, public), context.clock.now())
-    work.send(SigningKeysChanged(keys=[PublicKey(kid=fresh.id, key=public)]))
-    return fresh
-
-
-def _place_of(kid: str) -> bytes:
-    return bind("signing_keys", UUID(kid), "private_key", _INSTANCE)

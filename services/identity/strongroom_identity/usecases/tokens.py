@@ -1,5 +1,6 @@
 """Access tokens: issued, renewed, revoked (wire-identity 3)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -9,13 +10,13 @@ from strongroom_common.audit.trail import audit_record
 from strongroom_common.contracts.envelopes import Actor, Origin
 from strongroom_common.contracts.identity import TokensRevoked
 from strongroom_common.db.database import UnitOfWork
-from strongroom_common.kernel.errors import Forbidden, InvalidInput, Unauthenticated
+from strongroom_common.kernel.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
 from strongroom_common.kernel.secret import Secret
 from strongroom_identity.domain.auth_configurations import AuthConfiguration
 from strongroom_identity.domain.errors import TokenNotAlive
 from strongroom_identity.domain.tokens import ACCESS, AccessToken, IssuedToken
 from strongroom_identity.domain.trusted_ips import networks_of
-from strongroom_identity.store import access, tokens
+from strongroom_identity.store import access, auth_configurations, scopes, tokens
 from strongroom_identity.usecases.context import IdentityContext
 
 
@@ -26,11 +27,45 @@ async def issue(
     *,
     name: str | None = None,
     client_secret_id: UUID | None = None,
+    identity_auth: Mapping[str, Any] | None = None,
+    scope: UUID | None = None,
 ) -> IssuedToken:
-    """Make a token as the configuration wants it, with its record."""
-    token = AccessToken.new(configuration, context.clock.now(), name=name, client_secret_id=client_secret_id)
+    """Make a token as the configuration wants it, with its record; `scope` is the sub-organization it is for.
+
+    Raises `TokenNotAlive` when the configuration was taken away meanwhile: a token must not outlive what it came from.
+    """
+    if client_secret_id is None and not await auth_configurations.hold(work, configuration.id):
+        raise TokenNotAlive("The identity can no longer log in this way")
+    token = AccessToken.new(
+        configuration,
+        context.clock.now(),
+        name=name,
+        client_secret_id=client_secret_id,
+        identity_auth=identity_auth,
+        scope=scope,
+    )
     await tokens.add(work, token)
     return _signed(context, token)
+
+
+async def choose_scope(
+    context: IdentityContext, configuration: AuthConfiguration, slug: str | None, *, is_of_sub_organization: bool
+) -> UUID | None:
+    """Return the sub-organization that a token is for, if any (wire-identity 3.7).
+
+    Raises `NotFound` for an unknown one, `Unauthenticated` where the identity is not a member. An identity that a
+    sub-organization owns is always in it.
+    """
+    own = configuration.organization_id if is_of_sub_organization else None
+    if slug is None:
+        return own
+    found = await scopes.find(context.database, configuration.organization_id, slug, configuration.identity_id)
+    if found is None:
+        raise NotFound("There is no such sub-organization")
+    scope, is_member = found
+    if not is_member:
+        raise Unauthenticated("The identity is not a member of this sub-organization")
+    return scope
 
 
 async def renew(context: IdentityContext, origin: Origin, presented: Secret) -> IssuedToken:
@@ -101,7 +136,7 @@ async def drop_expired(context: IdentityContext) -> None:
 
 def _signed(context: IdentityContext, token: AccessToken) -> IssuedToken:
     signed = context.secrets.signing_key.sign(token.claims(token.last_renewed_at or token.created_at))
-    return IssuedToken(access_token=Secret(signed), expires_in=token.life, max_ttl=token.shown_max_ttl)
+    return IssuedToken(Secret(signed), expires_in=token.life, max_ttl=token.shown_max_ttl, record=token)
 
 
 def _token_id(claims: dict[str, Any]) -> UUID:

@@ -1,6 +1,8 @@
 """Universal auth: a client id and a client secret for a token (wire-identity 4)."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import UUID, uuid4
 
 from strongroom_common.access.callers import Caller
@@ -9,16 +11,17 @@ from strongroom_common.audit.trail import audit_record
 from strongroom_common.contracts.audit import AuditRecord
 from strongroom_common.contracts.envelopes import Actor, Origin
 from strongroom_common.crypto.tokens import new_token
-from strongroom_common.kernel.errors import Conflict, Forbidden, NotFound, Unauthenticated
+from strongroom_common.kernel.errors import Forbidden, NotFound, StrongroomError, Unauthenticated
 from strongroom_common.kernel.secret import Secret
-from strongroom_identity.domain.auth_configurations import UNIVERSAL_AUTH, AuthConfiguration, Lockout, TokenSettings
+from strongroom_identity.domain.auth_configurations import UNIVERSAL_AUTH, AuthConfiguration, TokenSettings
 from strongroom_identity.domain.client_secrets import PREFIX, ClientSecret
-from strongroom_identity.domain.errors import BadCredentials
+from strongroom_identity.domain.errors import BadCredentials, LockedOut
+from strongroom_identity.domain.identities import Identity
+from strongroom_identity.domain.lockouts import Attempt, Lockout
 from strongroom_identity.domain.tokens import IssuedToken
-from strongroom_identity.domain.trusted_ips import TrustedIps, networks_of
-from strongroom_identity.store import auth_configurations, client_secrets, memberships
-from strongroom_identity.store.violations import refusing
-from strongroom_identity.usecases import identities, tokens
+from strongroom_identity.domain.trusted_ips import ANYWHERE, TrustedIps, networks_of
+from strongroom_identity.store import client_secrets, memberships
+from strongroom_identity.usecases import auth_configurations, identities, lockouts, tokens
 from strongroom_identity.usecases.context import IdentityContext
 
 CLIENT_SECRET_TRUSTED_IPS = "clientSecretTrustedIps"  # noqa: S105 - the name of a setting
@@ -26,14 +29,19 @@ CLIENT_SECRET_TRUSTED_IPS = "clientSecretTrustedIps"  # noqa: S105 - the name of
 LOGIN = "login-identity-universal-auth"
 LOGIN_FAILED = "login-identity-universal-auth-failed"
 
+MOST_SECRETS = 1000
+"""How many client secrets of an identity are listed."""
+
+_NOBODY = UUID(int=0)
+
 
 @dataclass(frozen=True)
-class NewUniversalAuth:
-    """What a caller wants."""
+class UniversalAuthWish:
+    """What a caller wants: `tokens` and `lockout` by the names of `TokenSettings` and `Lockout`; the absent stays."""
 
-    tokens: TokenSettings
-    client_secret_trusted_ips: TrustedIps
-    lockout: Lockout
+    tokens: Mapping[str, Any] = field(default_factory=dict)
+    lockout: Mapping[str, Any] = field(default_factory=dict)
+    client_secret_trusted_ips: TrustedIps | None = None
 
 
 @dataclass(frozen=True)
@@ -55,40 +63,56 @@ class Login:
 
 
 async def attach(
-    context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID, wish: NewUniversalAuth
+    context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID, wish: UniversalAuthWish
 ) -> AuthConfiguration:
     """Let an identity log in this way; raises `Conflict` when it can already."""
-    identity = await identities.get_changeable(context, caller, identity_id, "create")
-    configuration = AuthConfiguration.new(
-        UNIVERSAL_AUTH,
-        identity.organization_id,
-        identity.id,
-        wish.tokens,
-        context.clock.now(),
-        lockout=wish.lockout,
-        # Random: a client id that could be counted up would name the other clients.
-        client_id=uuid4(),
-        settings={CLIENT_SECRET_TRUSTED_IPS: wish.client_secret_trusted_ips},
-    )
-    already = Conflict("Universal auth is attached to this identity already")
-    with refusing({auth_configurations.ALREADY_ATTACHED: already}):
-        async with context.database.begin(origin) as work:
-            await auth_configurations.add(work, configuration)
-            metadata = {"identityId": str(identity.id), "clientId": str(configuration.client_id)}
-            work.record(audit_record(origin, context.clock, "add-identity-universal-auth", metadata))
-            await work.commit()
-    return configuration
+
+    async def make(identity: Identity) -> AuthConfiguration:
+        return AuthConfiguration.new(
+            UNIVERSAL_AUTH,
+            identity.organization_id,
+            identity.id,
+            TokenSettings(**wish.tokens),
+            context.clock.now(),
+            lockout=Lockout(**wish.lockout),
+            # Random: a client id that could be counted up would name the other clients.
+            client_id=uuid4(),
+            settings={CLIENT_SECRET_TRUSTED_IPS: wish.client_secret_trusted_ips or ANYWHERE},
+        )
+
+    return await auth_configurations.attach(context, caller, origin, identity_id, UNIVERSAL_AUTH, make)
+
+
+async def change(
+    context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID, wish: UniversalAuthWish
+) -> AuthConfiguration:
+    """Change how an identity logs in; what is not given stays. Raises `NotFound` when it cannot log in this way."""
+
+    async def change_it(before: AuthConfiguration) -> AuthConfiguration:
+        trusted = wish.client_secret_trusted_ips
+        return replace(
+            before,
+            tokens=before.tokens.changed(wish.tokens),
+            lockout=replace(before.lockout or Lockout(), **wish.lockout),
+            settings=before.settings if trusted is None else {CLIENT_SECRET_TRUSTED_IPS: trusted},
+        )
+
+    return await auth_configurations.change(context, caller, origin, identity_id, UNIVERSAL_AUTH, change_it)
 
 
 async def get(context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID) -> AuthConfiguration:
     """Return an identity's configuration; raises `NotFound` when it has none."""
-    identity = await identities.get_visible(context, caller, identity_id, "read")
-    configuration = await auth_configurations.find(context.database, identity.id, UNIVERSAL_AUTH)
-    if configuration is None:
-        raise NotFound("Universal auth is not attached to this identity")
-    metadata = {"identityId": str(identity.id)}
-    await context.trail.note(audit_record(origin, context.clock, "get-identity-universal-auth", metadata))
-    return configuration
+    return await auth_configurations.get(context, caller, origin, identity_id, UNIVERSAL_AUTH)
+
+
+async def detach(context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID) -> AuthConfiguration:
+    """Take universal auth from an identity, with its client secrets and their tokens; raises `Conflict` without one."""
+    return await auth_configurations.detach(context, caller, origin, identity_id, UNIVERSAL_AUTH)
+
+
+async def clear_lockouts(context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID) -> int:
+    """Open the door that failed logins have closed; return how many counters and locks there were."""
+    return await auth_configurations.clear_lockouts(context, caller, origin, identity_id, UNIVERSAL_AUTH)
 
 
 async def create_client_secret(
@@ -96,7 +120,8 @@ async def create_client_secret(
 ) -> tuple[Secret, ClientSecret]:
     """Make a secret; the text itself is known only now."""
     identity = await identities.get_changeable(context, caller, identity_id, "create", "create-token")
-    configuration = await _get_attached(context, identity.id)
+    configuration = await auth_configurations.get_attached(context, caller, identity, UNIVERSAL_AUTH)
+    origin = auth_configurations.origin_at(origin, identity)
     text = new_token()
     secret = ClientSecret.new(
         identity.organization_id,
@@ -121,12 +146,42 @@ async def list_client_secrets(
 ) -> list[ClientSecret]:
     """List the secrets that are not revoked."""
     identity = await identities.get_visible(context, caller, identity_id, "read", "get-token")
-    configuration = await _get_attached(context, identity.id)
-    found = await client_secrets.list_in_force(context.database, configuration.id)
+    configuration = await auth_configurations.get_attached(context, caller, identity, UNIVERSAL_AUTH)
+    found = await client_secrets.list_in_force(context.database, configuration.id, MOST_SECRETS)
+    origin = auth_configurations.origin_at(origin, identity)
     metadata = {"identityId": str(identity.id)}
     event = "get-identity-universal-auth-client-secrets"
     await context.trail.note(audit_record(origin, context.clock, event, metadata))
     return found
+
+
+async def get_client_secret(
+    context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID, secret_id: UUID
+) -> ClientSecret:
+    """Return what is known of a secret, revoked or not."""
+    identity = await identities.get_visible(context, caller, identity_id, "read", "get-token")
+    secret = await _get_secret(context, caller, identity, secret_id)
+    origin = auth_configurations.origin_at(origin, identity)
+    metadata = {"identityId": str(identity.id), "clientSecretId": str(secret.id)}
+    event = "get-identity-universal-auth-client-secret"
+    await context.trail.note(audit_record(origin, context.clock, event, metadata))
+    return secret
+
+
+async def revoke_client_secret(
+    context: IdentityContext, caller: Caller, origin: Origin, identity_id: UUID, secret_id: UUID
+) -> ClientSecret:
+    """Let nobody log in with a secret any more. Tokens that it gave live on: they are revoked one by one."""
+    identity = await identities.get_changeable(context, caller, identity_id, "delete", "delete-token")
+    secret = await _get_secret(context, caller, identity, secret_id)
+    origin, now = auth_configurations.origin_at(origin, identity), context.clock.now()
+    async with context.database.begin(origin) as work:
+        if not await client_secrets.revoke(work, secret.id, now):
+            return replace(secret, is_revoked=True)
+        metadata = {"identityId": str(identity.id), "clientSecretId": str(secret.id)}
+        work.record(audit_record(origin, context.clock, "revoke-identity-universal-auth-client-secret", metadata))
+        await work.commit()
+    return replace(secret, is_revoked=True, updated_at=now)
 
 
 async def login(context: IdentityContext, origin: Origin, presented: Login) -> IssuedToken:
@@ -134,15 +189,16 @@ async def login(context: IdentityContext, origin: Origin, presented: Login) -> I
     # 1. Who is it? The text of the refusal and the work behind it are the same for a client that does not exist.
     secret_hash = context.secrets.pepper.hash(presented.client_secret)
     client_id = _client_id(presented.client_id)
-    attempt = (
-        None if client_id is None else await client_secrets.find_for_login(context.database, client_id, secret_hash)
+    guess = Attempt(UNIVERSAL_AUTH, _NOBODY, str(client_id))
+    found = await client_secrets.find_for_login(
+        context.database, client_id or _NOBODY, secret_hash, lockouts.key_of(context, guess)[2]
     )
-    if attempt is None:
-        await _note_failure(context, origin, presented, "unknown client")
+    if found is None:
+        await _fail(context, origin, presented, lockouts.nobody(context, guess), Lockout(), "unknown client")
         raise BadCredentials
-    configuration, secret = attempt.configuration, attempt.secret
-    metadata = {"identityId": str(configuration.identity_id), "name": attempt.identity_name}
-    actor = Actor(kind="identity", id=configuration.identity_id, name=attempt.identity_name, metadata=metadata)
+    configuration, secret, now = found.configuration, found.secret, context.clock.now()
+    metadata = {"identityId": str(configuration.identity_id), "name": found.identity_name}
+    actor = Actor(kind="identity", id=configuration.identity_id, name=found.identity_name, metadata=metadata)
     origin = replace(origin, actor=actor, organization_id=configuration.organization_id)
 
     # 2. From where?
@@ -151,16 +207,33 @@ async def login(context: IdentityContext, origin: Origin, presented: Login) -> I
         await _note_failure(context, origin, presented, "address not trusted")
         raise Forbidden("The client secret may not be used from your address")
 
-    # 3. With what?
+    # 3. Is the door open, and does the key fit? A lock that came after the look above closes it all the same, since the
+    #    failures of a client are counted one after the other.
+    lockout = configuration.lockout or Lockout(is_enabled=False)
+    attempt = replace(guess, subject_id=configuration.identity_id)
+    if lockout.is_enabled and found.failures is not None and found.failures.locks(now):
+        await _note_failure(context, origin, presented, "locked out")
+        raise LockedOut
     if secret is None:
-        await _note_failure(context, origin, presented, "wrong client secret")
+        counted = attempt if lockout.is_enabled else lockouts.nobody(context, guess)
+        await _fail(context, origin, presented, counted, lockout, "wrong client secret")
         raise BadCredentials
-    if presented.sub_organization is not None:
-        await _note_failure(context, origin, presented, "unknown sub-organization")
-        raise NotFound("There is no such sub-organization")
+    if found.failures is not None:
+        await lockouts.forget(context, attempt)
 
-    # 4. The use counts, and the token exists, in one transaction: never one without the other.
-    now = context.clock.now()
+    # 4. For which organization?
+    try:
+        scope = await tokens.choose_scope(
+            context,
+            configuration,
+            presented.sub_organization,
+            is_of_sub_organization=found.is_of_sub_organization,
+        )
+    except StrongroomError as refused:
+        await _note_failure(context, origin, presented, refused.message)
+        raise
+
+    # 5. The use counts, and the token exists, in one transaction: never one without the other.
     async with context.database.begin(origin) as work:
         if secret.is_expired(now):
             refusal = "The client secret has expired"
@@ -177,7 +250,7 @@ async def login(context: IdentityContext, origin: Origin, presented: Login) -> I
         await memberships.note_login(
             work, configuration.organization_id, configuration.identity_id, UNIVERSAL_AUTH, now
         )
-        issued = await tokens.issue(context, work, configuration, client_secret_id=secret.id)
+        issued = await tokens.issue(context, work, configuration, client_secret_id=secret.id, scope=scope)
         metadata = {
             "identityId": str(configuration.identity_id),
             "clientSecretId": str(secret.id),
@@ -188,11 +261,12 @@ async def login(context: IdentityContext, origin: Origin, presented: Login) -> I
     return issued
 
 
-async def _get_attached(context: IdentityContext, identity_id: UUID) -> AuthConfiguration:
-    configuration = await auth_configurations.find(context.database, identity_id, UNIVERSAL_AUTH)
-    if configuration is None:
-        raise Conflict("Universal auth is not attached to this identity")
-    return configuration
+async def _get_secret(context: IdentityContext, caller: Caller, identity: Identity, secret_id: UUID) -> ClientSecret:
+    configuration = await auth_configurations.get_attached(context, caller, identity, UNIVERSAL_AUTH)
+    secret = await client_secrets.find(context.database, configuration.id, secret_id)
+    if secret is None:
+        raise NotFound("There is no such client secret")
+    return secret
 
 
 def _client_id(text: str) -> UUID | None:
@@ -211,3 +285,13 @@ def _failure(context: IdentityContext, origin: Origin, presented: Login, reason:
 
 async def _note_failure(context: IdentityContext, origin: Origin, presented: Login, reason: str) -> None:
     await context.trail.note(_failure(context, origin, presented, reason))
+
+
+async def _fail(
+    context: IdentityContext, origin: Origin, presented: Login, counted: Attempt, lockout: Lockout, reason: str
+) -> None:
+    """Count a failure and record it in one work, whether or not there is such a client."""
+    async with context.database.begin(origin) as work:
+        await lockouts.count(context, work, counted, lockout)
+        work.record(_failure(context, origin, presented, reason))
+        await work.commit()

@@ -185,8 +185,8 @@ def start(database_url: Secret, clock: FakeClock) -> Start:
     settings = settings_for(IdentitySettings, database_url)
 
     @asynccontextmanager
-    async def started() -> AsyncIterator[Actions]:
-        async with running_service(build, settings, clock=clock) as identity:
+    async def started(**more: Any) -> AsyncIterator[Actions]:
+        async with running_service(build, settings.model_copy(update=more), clock=clock) as identity:
             yield Actions(identity)
 
     return started

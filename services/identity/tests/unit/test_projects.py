@@ -45,3 +45,21 @@ def test_any_name_gets_a_slug_of_its_own(name: str) -> None:
 
 def test_a_slug_that_was_asked_for_is_kept() -> None:
     assert Project.new(replace(WISH, slug="pay-now"), uuid4(), NOW).slug == "pay-now"
+
+
+def test_a_templates_stages_replace_the_usual_environments() -> None:
+    project = Project.new(WISH, uuid4(), NOW, [("Only", "only")])
+    assert [(one.name, one.slug, one.position, one.project_id) for one in project.environments] == [
+        ("Only", "only", 1, project.id)
+    ]
+    assert Project.new(WISH, uuid4(), NOW, []).environments == ()
+
+
+def test_every_change_makes_the_next_revision() -> None:
+    later = datetime(2026, 1, 3, tzinfo=UTC)
+    project = Project.new(WISH, uuid4(), NOW)
+    changed = project.changed({"pit_version_limit": 3, "enforce_encrypted_secret_manager_secret_metadata": True}, later)
+    assert (changed.revision, changed.updated_at, changed.name) == (2, later, "Payments")
+    assert (changed.state().pit_version_limit, changed.state().enforce_encrypted_metadata) == (3, True)
+    shrunk = changed.with_environments(changed.environments[:1])
+    assert (shrunk.revision, [one.slug for one in shrunk.state().environments]) == (3, ["dev"])

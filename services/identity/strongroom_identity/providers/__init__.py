@@ -1,0 +1,1 @@
+"""Kinds: one file each, found by the registry."""
