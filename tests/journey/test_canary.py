@@ -55,7 +55,8 @@ def test_no_error_repeats_what_was_sent(admin: Client) -> None:
             assert CANARY not in str(body), f"{endpoint.method} {path}"
         for raw in (f'{{"a": "{CANARY}', f'"{CANARY}"', f"[{CANARY}]", "{" * 100 + CANARY):
             status, body = admin(endpoint.method, path, data=raw, headers={"Content-Type": "application/json"})
-            assert status in {400, 404, 422}, f"{endpoint.method} {path}: {status}"
+            # 401 and 403: some routes are not for machines, and say so before they look at a body.
+            assert status in {400, 401, 403, 404, 422}, f"{endpoint.method} {path}: {status}"
             assert CANARY not in str(body), f"{endpoint.method} {path}"
 
 
