@@ -73,8 +73,16 @@ def test_people_work_beside_machines(running: Standalone, admin: Client) -> None
     reader = Client(url, Client(url).post_ok("/api/v1/auth/universal-auth/login", **login)["accessToken"])
     ada.post_ok(f"/api/v1/projects/{project['id']}/memberships/identities/{machine['id']}", roles=[{"role": "reader"}])
     assert reader.get_ok("/api/v3/secrets/raw/KEY", params=place)["secret"]["secretValue"] == "shared"
-    status, refused = reader("POST", "/api/v3/secrets/raw/NEW", json={**place, "secretValue": "x"})
-    assert (status, refused["error"]) == (403, "PermissionDenied")
+    refused = requests.post(
+        f"{url}/api/v3/secrets/raw/NEW",
+        json={**place, "secretValue": "x"},
+        headers={"Authorization": f"Bearer {reader.token}"},
+        timeout=20,
+    )
+    assert (refused.status_code, refused.json()["error"]) == (403, "PermissionDenied")
+    decision = f"/api/v1/access/decisions/{refused.headers['X-Decision-Id']}"
+    asyncio.run(eventually(lambda: admin("GET", decision)[0] == 200, within=20))
+    assert reader("GET", decision)[0] == 200
 
     refreshed = session.post(f"{url}/api/v1/auth/token", timeout=20)
     assert refreshed.status_code == 200
