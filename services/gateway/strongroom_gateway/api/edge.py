@@ -40,7 +40,8 @@ _HSTS = "max-age=31536000; includeSubDomains"
 _CORS_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 _CORS_HEADERS = "Authorization, Content-Type, Idempotency-Key, If-None-Match, traceparent, tracestate"
 _CORS_EXPOSED = (
-    "ETag, X-Request-Id, Idempotency-Replayed, Retry-After, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset"
+    "ETag, X-Request-Id, X-Decision-Id, Idempotency-Replayed, Retry-After, "
+    "x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset"
 )
 
 
